@@ -1,0 +1,107 @@
+#include "sim/core/event_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace wizloop {
+namespace {
+constexpr std::size_t arity = 4;
+constexpr std::size_t typical_pending = 64;  // no growth on the steady path of one board and one host
+}  // namespace
+
+EventQueue::EventQueue() {
+  heap_.reserve(typical_pending);
+  slots_.reserve(typical_pending);
+}
+
+EventQueue::EventId EventQueue::schedule_at(Instant at, Callback callback) {
+  WIZ_ASSERT(at >= now_);
+  if (first_free_ == UINT32_MAX) {
+    first_free_ = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back();
+  }
+  const std::uint32_t index = first_free_;
+  Slot& slot = slots_[index];
+  first_free_ = slot.next_free;
+  slot.callback = std::move(callback);
+  heap_.push_back({at, next_sequence_++, index, slot.generation});
+  sift_up(heap_.size() - 1);
+  return {index, slot.generation};
+}
+
+bool EventQueue::cancel(EventId id) {
+  if (id.slot >= slots_.size() || slots_[id.slot].generation != id.generation) return false;
+  Slot& slot = slots_[id.slot];
+  slot.callback.reset();
+  ++slot.generation;
+  slot.next_free = std::exchange(first_free_, id.slot);
+  drop_cancelled_front();
+  return true;
+}
+
+bool EventQueue::run_next() {
+  if (heap_.empty()) return false;
+  run_front();
+  return true;
+}
+
+void EventQueue::run_due(Instant to) {
+  while (!heap_.empty() && heap_.front().at <= to) run_front();
+  now_ = to;
+}
+
+void EventQueue::run_front() {
+  WIZ_ASSERT(!running_);  // an event must not move time itself
+  const Entry entry = heap_.front();
+  Slot& slot = slots_[entry.slot];
+  Callback callback = std::move(slot.callback);
+  ++slot.generation;
+  slot.next_free = std::exchange(first_free_, entry.slot);
+  pop_front();
+  drop_cancelled_front();
+  now_ = entry.at;
+  ++events_run_;
+  running_ = true;
+  callback();
+  running_ = false;
+}
+
+void EventQueue::pop_front() {
+  heap_.front() = heap_.back();
+  heap_.pop_back();
+  if (!heap_.empty()) sift_down(0);
+}
+
+void EventQueue::drop_cancelled_front() {
+  while (!heap_.empty() && slots_[heap_.front().slot].generation != heap_.front().generation) pop_front();
+}
+
+void EventQueue::sift_up(std::size_t index) {
+  const Entry entry = heap_[index];
+  while (index > 0) {
+    const std::size_t parent = (index - 1) / arity;
+    if (!before(entry, heap_[parent])) break;
+    heap_[index] = heap_[parent];
+    index = parent;
+  }
+  heap_[index] = entry;
+}
+
+void EventQueue::sift_down(std::size_t index) {
+  const Entry entry = heap_[index];
+  const std::size_t size = heap_.size();
+  for (;;) {
+    const std::size_t first_child = index * arity + 1;
+    if (first_child >= size) break;
+    std::size_t best = first_child;
+    for (std::size_t child = first_child + 1; child < std::min(first_child + arity, size); ++child) {
+      if (before(heap_[child], heap_[best])) best = child;
+    }
+    if (!before(heap_[best], entry)) break;
+    heap_[index] = heap_[best];
+    index = best;
+  }
+  heap_[index] = entry;
+}
+
+}  // namespace wizloop
