@@ -1,0 +1,58 @@
+// Writes frames to a pcapng capture file, with virtual timestamps in nanoseconds (IETF draft-ietf-opsawg-pcapng).
+//
+// A timestamp is the instant at which the frame started on the wire, and counts from the start of the run. Short frames
+// are written padded to 60 bytes, as they travel; the FCS is not written.
+//
+//   Result<std::unique_ptr<PcapngWriter>> capture = PcapngWriter::open("run.pcapng", "cable", "tcp_xmit seed=1");
+//   capture.value()->write(start, frame);
+//   if (std::optional<Error> error = capture.value()->close()) ...
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/result.hpp"
+#include "sim/wire/frame.hpp"
+
+namespace wizloop::wire {
+
+class PcapngWriter {
+ public:
+  // `comment` names the run in the section header.
+  static Result<std::unique_ptr<PcapngWriter>> open(const std::filesystem::path& path, std::string_view interface_name,
+                                                    std::string_view comment);
+  PcapngWriter(const PcapngWriter&) = delete;
+  PcapngWriter& operator=(const PcapngWriter&) = delete;
+  ~PcapngWriter();
+
+  // Frames come in the order of their instants. After a failed write to the file the rest of the capture is dropped.
+  void write(Instant start, const Frame& frame);
+
+  // Writes out what is still buffered; the error, if any write of this capture has failed.
+  std::optional<Error> close();
+
+ private:
+  PcapngWriter(std::filesystem::path path, int file);
+
+  void put16(std::uint16_t value);
+  void put32(std::uint32_t value);
+  void put_padded(Bytes bytes);
+  void put_option(std::uint16_t code, Bytes value);
+  std::size_t begin_block(std::uint32_t type);
+  void end_block(std::size_t begin);
+  void flush();
+  void fail(int error_number);
+
+  std::filesystem::path path_;
+  int file_;
+  std::uint64_t written_ = 0;         // bytes in the file, always whole blocks
+  std::vector<std::uint8_t> buffer_;  // whole blocks on their way to the file
+  std::optional<Error> error_;
+};
+
+}  // namespace wizloop::wire
