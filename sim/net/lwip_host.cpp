@@ -1,0 +1,179 @@
+#include "sim/net/lwip_host.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/net/lwip_library.hpp"
+#include "sim/net/tcp_connection.hpp"
+
+namespace wizloop::net {
+namespace {
+
+constexpr std::uint16_t mtu = wire::max_frame_bytes - wire::ethernet_header_bytes;
+
+template <typename Function>
+void* address_of(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+thread_local LwipHost* LwipHost::current_ = nullptr;
+
+Result<std::unique_ptr<LwipHost>> LwipHost::create(EventQueue& queue, wire::FramePool& pool, const HostConfig& config) {
+  const LwipLibrary::Replacement replacements[] = {
+      {"sys_now", address_of(milliseconds)},   {"rand", address_of(chance)},  {"malloc", address_of(allocate)},
+      {"calloc", address_of(allocate_zeroed)}, {"free", address_of(release)},
+  };
+  Result<std::unique_ptr<LwipLibrary>> library = LwipLibrary::load(replacements);
+  if (!library) return library.error();
+
+  std::unique_ptr<LwipHost> host{new LwipHost{queue, pool, config}};
+  host->library_ = std::move(library).value();
+  host->start();
+  return host;
+}
+
+LwipHost::LwipHost(EventQueue& queue, wire::FramePool& pool, const HostConfig& config)
+    : queue_{queue},
+      pool_{pool},
+      config_{config},
+      random_{Random{config.seed}.stream("host.lwip")},
+      interface_{std::make_unique<netif>()},
+      turnaround_{queue, [this](wire::FramePtr frame) { process(std::move(frame)); }},
+      timer_{queue} {}
+
+LwipHost::~LwipHost() = default;
+
+void LwipHost::start() {
+  Call lwip{*this};
+  lwip->lwip_init();
+
+  // The interface is up from the start, as on a PC that has been running for a while: no announcements.
+  const auto initialise = [](netif* interface) -> err_t {
+    auto* self = static_cast<LwipHost*>(interface->state);
+    interface->name[0] = 'p';
+    interface->name[1] = 'c';
+    interface->mtu = mtu;
+    interface->hwaddr_len = static_cast<u8_t>(self->config_.mac.size());
+    std::copy(self->config_.mac.begin(), self->config_.mac.end(), interface->hwaddr);
+    interface->flags =
+        NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_UP | NETIF_FLAG_LINK_UP;
+    interface->output = self->library_->etharp_output;
+    interface->linkoutput = [](netif* from, pbuf* packet) -> err_t {
+      static_cast<LwipHost*>(from->state)->transmit(packet);
+      return ERR_OK;
+    };
+    return ERR_OK;
+  };
+  const ip_addr_t ip = lwip_address(config_.ip);
+  const ip_addr_t mask = lwip_address(config_.mask);
+  const ip_addr_t gateway = lwip_address(config_.gateway);
+  netif* added = lwip->netif_add(interface_.get(), &ip.u_addr.ip4, &mask.u_addr.ip4, &gateway.u_addr.ip4, this,
+                                 initialise, library_->ethernet_input);
+  WIZ_ASSERT(added != nullptr);
+  lwip->netif_set_default(interface_.get());
+}
+
+void LwipHost::plug_into(Link& link, End end) {
+  link.attach(end, *this);
+  cable_ = &link.transmitter(end);
+  bit_rate_ = link.profile().bit_rate;
+}
+
+void LwipHost::resolve(wire::Ipv4Address neighbour) {
+  Call lwip{*this};
+  const ip_addr_t address = lwip_address(neighbour);
+  lwip->etharp_query(interface_.get(), &address.u_addr.ip4, nullptr);
+}
+
+void LwipHost::accept(wire::FramePtr frame, Instant at) {
+  ++counters_.received;
+  if (!frame->fcs_good) {
+    ++counters_.bad_fcs;
+    return;
+  }
+  const auto header = wire::EthernetHeader::parse(frame->data());
+  if (!header || (header->destination != config_.mac && !wire::is_multicast(header->destination))) {
+    ++counters_.not_for_us;
+    return;
+  }
+  if (config_.profile.turnaround == Duration::zero()) {
+    process(std::move(frame));
+  } else {
+    turnaround_.hold(std::move(frame), at + config_.profile.turnaround);
+  }
+}
+
+void LwipHost::process(wire::FramePtr frame) {
+  Call lwip{*this};
+  pbuf* packet = lwip->pbuf_alloc(PBUF_RAW, static_cast<u16_t>(frame->size), PBUF_RAM);
+  WIZ_ASSERT(packet != nullptr);
+  std::memcpy(packet->payload, frame->bytes.data(), frame->size);
+  frame.reset();
+  if (interface_->input(packet, interface_.get()) != ERR_OK) lwip->pbuf_free(packet);
+}
+
+void LwipHost::transmit(const pbuf* packet) {
+  WIZ_ASSERT(cable_ != nullptr);
+  WIZ_ASSERT(packet->tot_len <= wire::max_frame_bytes);
+  wire::FramePtr frame = pool_.take();
+  frame->size = packet->tot_len;
+  library_->pbuf_copy_partial(packet, frame->bytes.data(), packet->tot_len, 0);
+
+  ++counters_.sent;
+  last_start_ = std::max(queue_.now(), interface_free_at_);
+  interface_free_at_ = last_start_ + wire::time_on_wire(frame->size, bit_rate_) + wire::inter_packet_gap(bit_rate_);
+  cable_->accept(std::move(frame), last_start_);
+}
+
+// Any call into lwIP may have started a timeout of its.
+void LwipHost::arm_timer() {
+  current_ = this;
+  const std::uint32_t wait_ms = library_->sys_timeouts_sleeptime();
+  current_ = nullptr;
+  if (wait_ms == SYS_TIMEOUTS_SLEEPTIME_INFINITE) {
+    timer_.stop();
+    return;
+  }
+  const Instant due{std::chrono::floor<std::chrono::milliseconds>(queue_.now().time_since_epoch()) +
+                    std::chrono::milliseconds{wait_ms}};
+  const Instant deadline = std::max(due, queue_.now());
+  if (timer_.deadline() != deadline) timer_.start_at(deadline, [this] { on_timer(); });
+}
+
+void LwipHost::on_timer() {
+  timer_.stop();
+  Call lwip{*this};
+  for (TcpConnection* connection : connections_) connection->before_lwip_tick();
+  lwip->sys_check_timeouts();
+  for (TcpConnection* connection : connections_) connection->after_lwip_tick();
+}
+
+std::uint32_t LwipHost::milliseconds() {
+  WIZ_ASSERT(current_ != nullptr);
+  const auto since_start = std::chrono::floor<std::chrono::milliseconds>(current_->queue_.now().time_since_epoch());
+  return static_cast<std::uint32_t>(since_start.count());
+}
+
+int LwipHost::chance() {
+  WIZ_ASSERT(current_ != nullptr);
+  return static_cast<int>(current_->random_.below(std::uint64_t{RAND_MAX} + 1));
+}
+
+void* LwipHost::allocate(std::size_t bytes) {
+  WIZ_ASSERT(current_ != nullptr);
+  return current_->heap_.allocate(bytes);
+}
+
+void* LwipHost::allocate_zeroed(std::size_t count, std::size_t bytes) {
+  WIZ_ASSERT(current_ != nullptr);
+  return current_->heap_.allocate_zeroed(count * bytes);
+}
+
+void LwipHost::release(void* memory) {
+  WIZ_ASSERT(current_ != nullptr);
+  current_->heap_.release(memory);
+}
+
+}  // namespace wizloop::net
