@@ -1,0 +1,81 @@
+// The W5500: pins on one side (SpiTarget, INTn, RSTn), Ethernet frames on the other. It emits into a wire::FrameSink
+// and never sees a cable.
+//
+//   Chip chip{queue, frames, trace, findings, {.seed = random}};
+//   chip.connect(link.transmitter(End::board));
+//   chip.plug_in_settled();
+//   chip.spi().select(); ...
+#pragma once
+
+#include "sim/chip/context.hpp"
+#include "sim/chip/interrupt.hpp"
+#include "sim/chip/phy.hpp"
+#include "sim/chip/receiver.hpp"
+#include "sim/chip/socket_engine.hpp"
+#include "sim/chip/spi_front.hpp"
+#include "sim/chip/transmitter.hpp"
+
+namespace wizloop::chip {
+
+class Chip final : public wire::FrameSink, private BlockAccess, private InterruptListener {
+ public:
+  // Powered up with everything at reset values, no cable, no link. Chance comes from the streams "chip.isn" and
+  // "chip.memory".
+  Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& findings, const Random& random,
+       const Latencies& latencies = {});
+  Chip(const Chip&) = delete;
+  Chip& operator=(const Chip&) = delete;
+
+  // Pins.
+  SpiTarget& spi() { return front_; }
+  bool intn() const { return intn_.high(); }
+  void connect_intn(InterruptPin::Listener& listener) { intn_.connect(listener); }
+  void set_rstn(bool high);
+
+  // Cable.
+  void connect(wire::FrameSink& sink) { transmitter_.connect(sink); }
+  void plug(bool in) { phy_.set_cable(in); }
+  // A cable to a live partner, negotiated long ago.
+  void plug_in_settled() {
+    phy_.set_cable(true);
+    phy_.settle();
+  }
+  // A frame from the cable; its last bit has just come in.
+  void accept(wire::FramePtr frame, Instant at) override;
+  void announce(const wire::Frame& frame, Instant at) override { receiver_.on_frame_begins(frame.data(), at); }
+
+  // The chip itself is what firmware would be waiting for: a frame in preparation, one in reception, SENDOK on its way.
+  bool busy() const { return engine_.busy() || frames_in_reception_ > 0; }
+  double supply_current_ma(bool transmitting) const { return phy_.supply_current_ma(transmitting); }
+
+  // One byte of any block, as the host would read it, without any time or side effect.
+  std::uint8_t peek(Block block, std::uint16_t offset);
+
+ private:
+  std::uint8_t fetch_register(Block block, std::uint16_t offset) override;
+  void write_register(Block block, std::uint16_t offset, std::uint8_t value) override;
+  void note_register_read(Block block, std::uint16_t offset) override;
+  Ring& ring(Block block) override;
+  void note_reserved_block(Block block) override;
+  void on_interrupts_changed() override;
+
+  std::uint8_t fetch_common(std::uint16_t offset) const;
+  std::uint8_t fetch_socket(const Socket& socket, std::uint16_t offset);
+  void write_common(std::uint16_t offset, std::uint8_t value);
+  void write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value);
+  std::uint8_t sir() const;
+  void carve_memories();
+  void reset_registers();
+
+  Context context_;
+  Phy phy_;
+  Transmitter transmitter_;
+  SocketEngine engine_;
+  Receiver receiver_;
+  InterruptPin intn_;
+  SpiFront front_;
+  Timer pll_timer_;
+  int frames_in_reception_ = 0;
+};
+
+}  // namespace wizloop::chip

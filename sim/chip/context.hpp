@@ -1,0 +1,28 @@
+// What the parts of one chip share: the run they live in, the common registers, the two memories.
+#pragma once
+
+#include "sim/chip/buffer_memory.hpp"
+#include "sim/chip/common_registers.hpp"
+#include "sim/chip/latencies.hpp"
+#include "sim/core/event_queue.hpp"
+#include "sim/core/finding.hpp"
+#include "sim/core/random.hpp"
+#include "sim/core/trace.hpp"
+#include "sim/wire/frame.hpp"
+
+namespace wizloop::chip {
+
+struct Context {
+  EventQueue& queue;
+  wire::FramePool& frames;
+  Trace& trace;
+  Findings& findings;
+  Latencies latencies;
+  CommonRegisters common;
+  BufferMemory tx_memory;
+  BufferMemory rx_memory;
+  RandomStream isn;
+  std::uint16_t ip_identification = 0;  // one counter for the whole chip, +1 per packet
+};
+
+}  // namespace wizloop::chip

@@ -1,0 +1,40 @@
+// How long the chip takes inside, one named constant per event. No logic-analyser trace of a W5500 is public: each
+// value is an assumption, bounded by what drivers rely on (SEND to SENDOK of a full frame within 200 us at 100 Mbit/s).
+#pragma once
+
+#include "sim/core/time.hpp"
+
+namespace wizloop::chip {
+
+struct Latencies {
+  // Sn_CR write until Sn_CR reads 0. Shorter than the shortest next SPI frame: drivers find it 0 on their first poll.
+  Duration command_accepted = 200ns;
+
+  // OPEN, CLOSE, LISTEN, DISCON until Sn_SR shows it. At 33.3 MHz the next frame fetches its first data byte 750 ns
+  // after the command byte, and drivers that never poll Sn_CR (Mongoose, NuttX) expect the new state there.
+  Duration command_to_status = 500ns;
+
+  // Until the first preamble bit of the frame leaves:
+  // After SEND with a known MAC: headers, and a checksum pass over the data at 4 bytes per clock of the 150 MHz PLL. A
+  // full frame comes to 5 us. A small datagram must take much less: 21514 per second were seen (SEED018), 46.5 us each,
+  // of which SPI leaves hardly 10 us for everything between SEND and SENDOK.
+  Duration send_to_frame = 2500ns;
+  Duration send_to_frame_per_byte = picoseconds(1'667);
+  Duration between_segments = 5us;  // after the inter-packet gap that follows the last segment of the same SEND
+  Duration arp_to_reply = 10us;     // after the request's last bit
+  Duration ping_to_reply = 10us;    // after the request's last bit, and per byte of the IP packet:
+  Duration ping_to_reply_per_byte = 10ns;
+  Duration segment_to_ack = 5us;     // after the segment's last bit
+  Duration receive_to_update = 5us;  // after RECV: the pure ACK that reopens the window
+  Duration syn_to_syn_ack = 10us;    // after the SYN's last bit
+
+  Duration frame_to_sendok = 1us;    // after the last bit out: Sn_TX_RD and SENDOK
+  Duration frame_to_received = 3us;  // after the last bit in: Sn_RX_WR, Sn_RX_RSR and RECV; FCS and checksum known
+
+  Duration event_to_intn = picoseconds(26'667);  // 4 clocks of the 150 MHz PLL
+  Duration link_lost = 1ms;                      // cable out until PHYCFGR.LNK falls
+  Duration link_negotiated = 2s;                 // cable in or PHY reset until LNK rises, with auto-negotiation
+  Duration link_forced = 500ms;                  // the same with a forced mode
+};
+
+}  // namespace wizloop::chip

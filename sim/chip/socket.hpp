@@ -1,0 +1,97 @@
+// One of the eight sockets: its registers as the host wrote them, its pointers, and the state of its protocol.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "sim/chip/arp.hpp"
+#include "sim/chip/register_map.hpp"
+#include "sim/chip/tcp.hpp"
+#include "sim/chip/udp.hpp"
+#include "sim/core/bytes.hpp"
+#include "sim/core/timer.hpp"
+#include "sim/wire/ethernet.hpp"
+
+namespace wizloop::chip {
+
+struct Socket {
+  explicit Socket(EventQueue& queue) : timer{queue} { reset_registers(); }
+
+  int number = 0;
+
+  // Registers that simply hold what was written. Sn_CR, Sn_IR, Sn_SR, the pointers and the size counters are below.
+  std::array<std::uint8_t, socket_block_bytes> bytes{};
+
+  std::uint8_t command = 0;  // Sn_CR reads this until
+  Instant command_accepted{};
+  std::uint8_t interrupts = 0;                // Sn_IR
+  std::uint8_t plain_status = sn_sr::CLOSED;  // Sn_SR outside TCP
+  std::uint8_t stale_status = sn_sr::CLOSED;  // Sn_SR still reads this until
+  Instant status_shown{};
+
+  // Pointers are 16-bit and free running; the ring folds them. Sn_TX_WR and Sn_RX_RD are written at any time and taken
+  // over by SEND and RECV; a read of Sn_TX_WR gives the value last taken over (observed; Arduino libraries rely on it).
+  std::uint16_t tx_wr_written = 0;
+  std::uint16_t tx_wr = 0;
+  std::uint16_t tx_rd = 0;
+  std::uint16_t rx_rd_written = 0;
+  std::uint16_t rx_rd = 0;
+  std::uint16_t rx_wr = 0;
+
+  TcpConnection tcp;
+  UdpSend udp;
+  ArpResolver arp;
+  std::optional<wire::Ipv4Address> known_destination;  // whose MAC Sn_DHAR holds
+  bool sending = false;                                // between SEND and SENDOK or TIMEOUT
+  bool send_again = false;                             // SEND was given meanwhile
+  bool connecting = false;                             // CONNECT waits for ARP
+  std::uint32_t epoch = 0;  // changes with OPEN, CLOSE and reset, so that late events of an earlier life are dropped
+
+  Timer timer;  // the protocol's next deadline, or something earlier
+
+  bool is_tcp() const { return protocol() == sn_mr::TCP; }
+  std::uint8_t protocol() const { return bytes[socket::Sn_MR] & sn_mr::protocol; }
+  bool mode(std::uint8_t sn_mr_bit) const { return (bytes[socket::Sn_MR] & sn_mr_bit) != 0; }
+  std::uint8_t status() const { return tcp.status() != sn_sr::CLOSED ? tcp.status() : plain_status; }
+  // Sn_SR as read: a command shows in it only after a while.
+  std::uint8_t shown_status(Instant now) const { return now < status_shown ? stale_status : status(); }
+
+  std::uint16_t port() const { return load16(&bytes[socket::Sn_PORT]); }
+  std::uint16_t dport() const { return load16(&bytes[socket::Sn_DPORT]); }
+  std::uint32_t dipr() const { return load32(&bytes[socket::Sn_DIPR]); }
+  std::uint16_t mssr() const { return load16(&bytes[socket::Sn_MSSR]); }
+  wire::MacAddress dhar() const { return wire::load_mac(&bytes[socket::Sn_DHAR]); }
+  void set_dhar(const wire::MacAddress& mac) { std::copy(mac.begin(), mac.end(), &bytes[socket::Sn_DHAR]); }
+
+  std::uint16_t received_size() const { return static_cast<std::uint16_t>(rx_wr - rx_rd); }  // Sn_RX_RSR
+
+  // Everything to reset values; the memory is not touched (MR.RST, RSTn).
+  void reset() {
+    ++epoch;
+    reset_registers();
+    command = interrupts = 0;
+    command_accepted = {};
+    plain_status = sn_sr::CLOSED;
+    status_shown = {};
+    tx_wr_written = tx_wr = tx_rd = rx_rd_written = rx_rd = rx_wr = 0;
+    tcp.close();
+    udp.stop();
+    arp.stop();
+    timer.stop();
+    known_destination.reset();
+    sending = send_again = connecting = false;
+  }
+
+ private:
+  void reset_registers() {
+    bytes.fill(0);
+    for (const RegisterSpec& spec : socket_registers()) {
+      for (std::size_t i = 0; i < spec.width; ++i) {
+        bytes[spec.offset + i] = static_cast<std::uint8_t>(spec.reset >> (8 * (spec.width - 1 - i)));
+      }
+    }
+  }
+};
+
+}  // namespace wizloop::chip

@@ -1,0 +1,79 @@
+// The SPI front: two address bytes, a control byte, data (datasheet 2.2 to 2.4). It turns bytes on the pins into
+// accesses of blocks, in variable (VDM) and fixed (FDM, 1, 2 or 4 bytes) data length mode.
+//
+// A MISO byte is fetched at the last edge of the byte before; a MOSI byte takes effect at its own last edge, and a byte
+// cut short takes none. While the header goes in, MISO shows 01 02 03 (observed, Zephyr driver).
+#pragma once
+
+#include <cstdint>
+
+#include "sim/chip/buffer_memory.hpp"
+#include "sim/chip/spi_target.hpp"
+
+namespace wizloop::chip {
+
+// The five block select bits (datasheet 2.2.2): 0 is the common block; socket n has its registers at 4n+1, its TX
+// buffer at 4n+2, its RX buffer at 4n+3; the rest is reserved.
+struct Block {
+  std::uint8_t bsb = 0;
+
+  bool is_common() const { return bsb == 0; }
+  bool is_socket_registers() const { return (bsb & 3) == 1; }
+  bool is_tx_buffer() const { return (bsb & 3) == 2; }
+  bool is_rx_buffer() const { return (bsb & 3) == 3; }
+  bool is_reserved() const { return (bsb & 3) == 0 && bsb != 0; }
+  int socket() const { return bsb >> 2; }
+};
+
+// What lies behind the front.
+class BlockAccess {
+ public:
+  // Fetches one byte; without any side effect, because a fetch may run ahead of the last byte of a frame.
+  virtual std::uint8_t fetch_register(Block block, std::uint16_t offset) = 0;
+  virtual void write_register(Block block, std::uint16_t offset, std::uint8_t value) = 0;
+  // The host really clocked out a register byte.
+  virtual void note_register_read(Block block, std::uint16_t offset) = 0;
+  // The ring behind a buffer block; may change whenever a register is written.
+  virtual Ring& ring(Block block) = 0;
+  // A reserved block was selected.
+  virtual void note_reserved_block(Block block) = 0;
+
+ protected:
+  ~BlockAccess() = default;
+};
+
+class SpiFront final : public SpiTarget {
+ public:
+  explicit SpiFront(BlockAccess& access) : access_{access} {}
+
+  void select() override;
+  void deselect() override { selected_ = false; }
+  std::uint8_t exchange(std::uint8_t mosi) override;
+  std::size_t quiet_bytes() const override;
+  void exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) override;
+
+  // Held in reset: MISO stays 0 and nothing takes effect.
+  void set_held_in_reset(bool held) { held_in_reset_ = held; }
+
+ private:
+  enum class Phase : std::uint8_t { address_high, address_low, control, data };
+
+  void start_frame();
+  void begin_data(std::uint8_t control);
+  std::uint8_t fetch();
+  void finish_fixed_bytes(std::size_t count);
+
+  BlockAccess& access_;
+  bool selected_ = false;
+  bool held_in_reset_ = false;
+  Phase phase_ = Phase::address_high;
+  bool is_write_ = false;
+  bool is_buffer_ = false;
+  Block block_;
+  std::uint16_t address_ = 0;
+  std::size_t fixed_left_ = 0;  // 0 in variable data length mode
+  Ring* ring_ = nullptr;
+  std::uint8_t next_miso_ = 0;
+};
+
+}  // namespace wizloop::chip

@@ -1,0 +1,340 @@
+#include "sim/chip/tcp.hpp"
+
+#include <algorithm>
+
+namespace wizloop::chip {
+namespace {
+
+using wire::seq_before;
+using wire::seq_not_after;
+using wire::TcpHeader;
+
+// A peer that sends no MSS option (RFC 9293 3.7.1).
+constexpr std::uint16_t default_mss = 536;
+constexpr Duration longest_wait = 100us * 65535;
+
+// M of the datasheet.
+int doublings(Duration rtr, std::uint8_t rcr) {
+  int m = 0;
+  while (m < rcr && rtr * (1LL << (m + 1)) <= longest_wait) ++m;
+  return m;
+}
+
+}  // namespace
+
+Duration retransmission_wait(Duration rtr, std::uint8_t rcr, int transmission) {
+  return rtr * (1LL << std::min(transmission, doublings(rtr, rcr)));
+}
+
+Duration tcp_timeout(Duration rtr, std::uint8_t rcr) {
+  Duration sum{};
+  for (int k = 0; k <= rcr; ++k) sum += retransmission_wait(rtr, rcr, k);
+  return sum;
+}
+
+void TcpConnection::open() {
+  *this = TcpConnection{};
+  status_ = sn_sr::INIT;
+}
+
+void TcpConnection::listen() { status_ = sn_sr::LISTEN; }
+
+void TcpConnection::connect(std::uint32_t iss, const TcpSettings& settings, Instant now) {
+  connecting_ = true;
+  mss_ = settings.mss;
+  iss_ = snd_una_ = snd_nxt_ = snd_max_ = iss;
+  snd_end_ = iss + 1;
+  output_ready_ = now;
+}
+
+void TcpConnection::accept(const TcpHeader& syn, std::uint32_t iss, const TcpSettings& settings, Instant arrived) {
+  status_ = sn_sr::SYNRECV;
+  iss_ = snd_una_ = snd_nxt_ = snd_max_ = iss;
+  snd_end_ = iss + 1;
+  irs_ = syn.sequence;
+  rcv_nxt_ = syn.sequence + 1;
+  snd_wnd_ = syn.window;
+  mss_ = std::min(settings.mss, syn.mss != 0 ? syn.mss : default_mss);
+  output_ready_ = arrived + settings.syn_to_syn_ack;
+}
+
+void TcpConnection::send(std::uint32_t bytes, const TcpSettings& settings, Instant ready) {
+  snd_end_ += bytes;
+  output_ready_ = std::max(output_ready_, ready);
+  start_probing_if_stuck(settings, ready);
+}
+
+void TcpConnection::disconnect(Instant ready) {
+  status_ = status_ == sn_sr::CLOSE_WAIT ? sn_sr::LAST_ACK : sn_sr::FIN_WAIT;
+  fin_requested_ = true;
+  output_ready_ = std::max(output_ready_, ready);
+}
+
+void TcpConnection::on_received(std::uint16_t old_window, const TcpSettings& settings, Instant update_ready) {
+  if (synchronised() && settings.window > old_window) acknowledge_at(update_ready);
+}
+
+void TcpConnection::acknowledge_at(Instant at) {
+  acknowledge_ready_ = std::min(acknowledge_ready_, at);
+  delayed_ack_at_ = Instant::max();
+}
+
+std::uint32_t TcpConnection::sendable_bytes() const {
+  const std::uint32_t waiting = seq_before(snd_nxt_, snd_end_) ? snd_end_ - snd_nxt_ : 0;
+  const std::uint32_t edge = snd_una_ + snd_wnd_;
+  const std::uint32_t allowed = seq_before(snd_nxt_, edge) ? edge - snd_nxt_ : 0;
+  const std::uint32_t bytes = std::min({waiting, allowed, static_cast<std::uint32_t>(mss_)});
+  return bytes == 0 && probing_ && waiting > 0 && snd_nxt_ == snd_una_ ? 1 : bytes;
+}
+
+bool TcpConnection::has_new_output() const {
+  if (handshake_pending()) return snd_nxt_ == iss_;
+  if (!synchronised()) return false;
+  return sendable_bytes() > 0 || (fin_requested_ && snd_nxt_ == snd_end_);
+}
+
+Instant TcpConnection::next_output() const {
+  const Instant data = has_new_output() ? output_ready_ : Instant::max();
+  return std::min(data, acknowledge_ready_);
+}
+
+TcpSegment TcpConnection::make(std::uint8_t flags, std::uint32_t sequence, std::uint16_t length) const {
+  return TcpSegment{flags, sequence, rcv_nxt_, length, 0};
+}
+
+TcpSegment TcpConnection::take_output(const TcpSettings& settings, Instant now) {
+  TcpSegment segment;
+  std::uint32_t occupied = 0;  // sequence numbers
+  if (has_new_output() && output_ready_ <= now) {
+    if (handshake_pending()) {
+      const bool passive = status_ == sn_sr::SYNRECV;
+      segment = make(passive ? TcpHeader::syn | TcpHeader::ack : TcpHeader::syn, iss_, 0);
+      if (!passive) segment.acknowledgment = 0;
+      segment.mss_option = settings.mss;
+      if (connecting_) {
+        connecting_ = false;
+        status_ = sn_sr::SYNSENT;
+      }
+      occupied = 1;
+    } else if (const std::uint32_t bytes = sendable_bytes(); bytes > 0) {
+      // PSH on every data segment (observed, F5213).
+      segment = make(TcpHeader::ack | TcpHeader::psh, snd_nxt_, static_cast<std::uint16_t>(bytes));
+      occupied = bytes;
+    } else {
+      segment = make(TcpHeader::ack | TcpHeader::fin, snd_nxt_, 0);
+      occupied = 1;
+      if (status_ == sn_sr::FIN_WAIT && give_up_at_ == Instant::max()) {
+        give_up_at_ = now + tcp_timeout(settings.rtr, settings.rcr);
+      }
+    }
+    snd_nxt_ += occupied;
+    if (seq_before(snd_max_, snd_nxt_)) snd_max_ = snd_nxt_;
+    if (retransmit_at_ == Instant::max()) {
+      retransmit_at_ = now + retransmission_wait(settings.rtr, settings.rcr, transmissions_);
+    }
+  } else {
+    segment = make(TcpHeader::ack, snd_nxt_, 0);
+  }
+  if ((segment.flags & TcpHeader::ack) != 0) {
+    acknowledge_ready_ = Instant::max();
+    delayed_ack_at_ = Instant::max();
+    segments_unacknowledged_by_us_ = 0;
+  }
+  return segment;
+}
+
+void TcpConnection::on_segment_left(Instant ready) { output_ready_ = std::max(output_ready_, ready); }
+
+Instant TcpConnection::deadline() const { return std::min({retransmit_at_, give_up_at_, delayed_ack_at_}); }
+
+TcpReaction TcpConnection::on_deadline(const TcpSettings& settings, Instant now) {
+  TcpReaction reaction;
+  if (delayed_ack_at_ <= now) acknowledge_at(now);
+  if (give_up_at_ <= now) {
+    // TIME_WAIT is over, or the peer never sent its FIN.
+    if (status_ == sn_sr::FIN_WAIT) reaction.causes |= sn_ir::TIMEOUT;
+    finish();
+    return reaction;
+  }
+  if (retransmit_at_ <= now) {
+    retransmit_at_ = Instant::max();
+    if (transmissions_ >= settings.rcr && snd_una_ != snd_max_) {
+      reaction.causes |= sn_ir::TIMEOUT;
+      finish();
+      return reaction;
+    }
+    if (snd_una_ != snd_max_) ++transmissions_;
+    snd_nxt_ = snd_una_;  // go back to the oldest unacknowledged byte
+    output_ready_ = now;
+    if (sendable_bytes() == 0 && seq_before(snd_nxt_, snd_end_)) probing_ = true;  // the peer's window stayed closed
+  }
+  return reaction;
+}
+
+TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t payload_bytes,
+                                      const TcpSettings& settings, Instant arrived) {
+  TcpReaction reaction;
+  if (status_ == sn_sr::SYNSENT) {
+    const bool acceptable = segment.has(TcpHeader::ack) && segment.acknowledgment == iss_ + 1;
+    if (segment.has(TcpHeader::rst)) {
+      if (acceptable) finish();
+      return reaction;
+    }
+    if (!segment.has(TcpHeader::syn) || !acceptable) {
+      reaction.refused = true;  // includes a simultaneous open, which the chip does not support
+      return reaction;
+    }
+    irs_ = segment.sequence;
+    rcv_nxt_ = segment.sequence + 1;
+    snd_una_ = segment.acknowledgment;
+    snd_wnd_ = segment.window;
+    snd_wl1_ = segment.sequence;
+    snd_wl2_ = segment.acknowledgment;
+    mss_ = std::min(mss_, segment.mss != 0 ? segment.mss : default_mss);
+    status_ = sn_sr::ESTABLISHED;
+    transmissions_ = 0;
+    retransmit_at_ = Instant::max();
+    acknowledge_at(arrived + settings.segment_to_ack);
+    reaction.causes |= sn_ir::CON;
+    reaction.established = true;
+    return reaction;
+  }
+
+  if (segment.has(TcpHeader::rst)) {
+    const std::uint32_t offset = segment.sequence - rcv_nxt_;
+    if (offset == 0 || offset < settings.window) {  // elsewhere: ignored
+      if (status_ != sn_sr::SYNRECV) reaction.causes |= sn_ir::DISCON;
+      finish();
+    }
+    return reaction;
+  }
+  if (segment.has(TcpHeader::syn)) {
+    if (status_ == sn_sr::SYNRECV && segment.sequence == irs_) {
+      snd_nxt_ = iss_;  // the SYN/ACK was lost: once more
+      output_ready_ = arrived + settings.syn_to_syn_ack;
+    } else {
+      acknowledge_at(arrived + settings.segment_to_ack);
+    }
+    return reaction;
+  }
+  if (!segment.has(TcpHeader::ack)) return reaction;
+  if (status_ == sn_sr::SYNRECV) {
+    if (segment.acknowledgment != iss_ + 1) {
+      reaction.refused = true;
+      return reaction;
+    }
+    status_ = sn_sr::ESTABLISHED;
+    snd_wl1_ = segment.sequence;
+    reaction.causes |= sn_ir::CON;
+    reaction.established = true;
+  }
+  if (seq_before(snd_max_, segment.acknowledgment)) {  // acknowledges what was never sent
+    acknowledge_at(arrived + settings.segment_to_ack);
+    return reaction;
+  }
+  on_acknowledgment(segment, settings, arrived, reaction);
+  if (status_ == sn_sr::CLOSED) return reaction;
+  if (payload_bytes > 0 || segment.has(TcpHeader::fin)) {
+    on_payload(segment, payload_bytes, settings, arrived, reaction);
+  } else if (segment.sequence != rcv_nxt_) {
+    acknowledge_at(arrived + settings.segment_to_ack);  // a keep-alive, or out of step
+  }
+  return reaction;
+}
+
+void TcpConnection::on_acknowledgment(const TcpHeader& segment, const TcpSettings& settings, Instant arrived,
+                                      TcpReaction& reaction) {
+  const bool newer = seq_before(snd_wl1_, segment.sequence) ||
+                     (snd_wl1_ == segment.sequence && seq_not_after(snd_wl2_, segment.acknowledgment));
+  if (newer && !seq_before(segment.acknowledgment, snd_una_)) {
+    snd_wnd_ = segment.window;
+    snd_wl1_ = segment.sequence;
+    snd_wl2_ = segment.acknowledgment;
+  }
+  if (seq_before(snd_una_, segment.acknowledgment)) {
+    snd_una_ = segment.acknowledgment;
+    if (seq_before(snd_nxt_, snd_una_)) snd_nxt_ = snd_una_;
+    transmissions_ = 0;
+    probing_ = false;
+    retransmit_at_ = snd_una_ == snd_max_ ? Instant::max() : arrived + settings.rtr;
+  } else if (probing_) {
+    // The probe was answered but not taken: the count starts again, and the next probe waits RTR.
+    if (snd_max_ == snd_una_ + 1) snd_max_ = snd_una_;
+    snd_nxt_ = snd_una_;
+    probing_ = false;
+    transmissions_ = 0;
+    retransmit_at_ = arrived + settings.rtr;
+  }
+  start_probing_if_stuck(settings, arrived);
+
+  const bool own_fin_acknowledged = fin_requested_ && snd_una_ == snd_end_ + 1;
+  if (own_fin_acknowledged && !fin_acknowledged_) {
+    fin_acknowledged_ = true;
+    if (status_ == sn_sr::LAST_ACK) {
+      finish();
+    } else if (status_ == sn_sr::CLOSING) {
+      status_ = sn_sr::TIME_WAIT;
+      give_up_at_ = arrived + settings.rtr;
+      reaction.causes |= sn_ir::DISCON;
+    }
+  }
+}
+
+void TcpConnection::start_probing_if_stuck(const TcpSettings& settings, Instant now) {
+  const bool stuck = snd_una_ == snd_max_ && seq_before(snd_nxt_, snd_end_) && sendable_bytes() == 0;
+  if (stuck && retransmit_at_ == Instant::max()) retransmit_at_ = now + settings.rtr;
+  if (!stuck && snd_una_ == snd_max_) retransmit_at_ = Instant::max();
+}
+
+void TcpConnection::on_payload(const TcpHeader& segment, std::uint16_t payload_bytes, const TcpSettings& settings,
+                               Instant arrived, TcpReaction& reaction) {
+  const Instant ack_now = arrived + settings.segment_to_ack;
+  const std::uint32_t end = segment.sequence + payload_bytes;
+  if (seq_before(rcv_nxt_, segment.sequence) || seq_before(end, rcv_nxt_) ||
+      (end == rcv_nxt_ && payload_bytes > 0 && !segment.has(TcpHeader::fin))) {
+    acknowledge_at(ack_now);  // out of order, or old: one contiguous ring, no gap list
+    return;
+  }
+  const std::uint32_t skip = rcv_nxt_ - segment.sequence;
+  const std::uint32_t fresh = payload_bytes - skip;
+  if (fresh > settings.window) {
+    acknowledge_at(ack_now);  // beyond the window: dropped
+    return;
+  }
+  const bool takes_data = status_ == sn_sr::ESTABLISHED || status_ == sn_sr::FIN_WAIT;
+  if (fresh > 0 && takes_data) {
+    reaction.payload_skip = static_cast<std::uint16_t>(skip);
+    reaction.payload_taken = static_cast<std::uint16_t>(fresh);
+    reaction.causes |= sn_ir::RECV;
+    rcv_nxt_ += fresh;
+    ++segments_unacknowledged_by_us_;
+    if (settings.no_delay || segments_unacknowledged_by_us_ >= 2 || settings.window - fresh < mss_) {
+      acknowledge_at(ack_now);
+    } else if (acknowledge_ready_ == Instant::max() && delayed_ack_at_ == Instant::max()) {
+      delayed_ack_at_ = arrived + settings.rtr;
+    }
+  }
+  if (segment.has(TcpHeader::fin)) on_fin(settings, arrived, reaction);
+}
+
+void TcpConnection::on_fin(const TcpSettings& settings, Instant arrived, TcpReaction& reaction) {
+  acknowledge_at(arrived + settings.segment_to_ack);
+  if (status_ == sn_sr::ESTABLISHED) {
+    ++rcv_nxt_;
+    status_ = sn_sr::CLOSE_WAIT;
+    reaction.causes |= sn_ir::DISCON;
+  } else if (status_ == sn_sr::FIN_WAIT) {
+    ++rcv_nxt_;
+    if (fin_acknowledged_) {
+      status_ = sn_sr::TIME_WAIT;
+      give_up_at_ = arrived + settings.rtr;
+      reaction.causes |= sn_ir::DISCON;
+    } else {
+      status_ = sn_sr::CLOSING;
+      give_up_at_ = Instant::max();
+    }
+  }
+  // In the states after that it is a repeated FIN: acknowledged again, nothing else.
+}
+
+}  // namespace wizloop::chip

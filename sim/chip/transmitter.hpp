@@ -1,0 +1,73 @@
+// The sending half of the MAC: one frame after the other with the inter-packet gap between them, and the queue of
+// frames that the stack itself answers with (ARP, ICMP, RST), which go before anything that a socket has.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "sim/core/event_queue.hpp"
+#include "sim/wire/frame.hpp"
+
+namespace wizloop::chip {
+
+class Transmitter {
+ public:
+  Transmitter(EventQueue& queue, Frequency bit_rate) : queue_{queue}, bit_rate_{bit_rate} {}
+
+  void connect(wire::FrameSink& sink) { sink_ = &sink; }
+  void set_bit_rate(Frequency bit_rate) { bit_rate_ = bit_rate; }
+  Frequency bit_rate() const { return bit_rate_; }
+
+  // When the next frame may start.
+  Instant free_at() const { return free_at_; }
+  bool sending() const { return queue_.now() < last_bit_at_; }
+
+  // Starts a frame now; returns the instant of its last bit. Pads to 60 bytes.
+  Instant send(wire::FramePtr frame) {
+    if (frame->size < wire::min_frame_bytes) {
+      std::fill(frame->bytes.begin() + static_cast<std::ptrdiff_t>(frame->size),
+                frame->bytes.begin() + wire::min_frame_bytes, std::uint8_t{0});
+      frame->size = wire::min_frame_bytes;
+    }
+    const Instant start = queue_.now();
+    WIZ_ASSERT(start >= free_at_);
+    last_bit_at_ = start + wire::time_on_wire(frame->size, bit_rate_);
+    free_at_ = last_bit_at_ + wire::inter_packet_gap(bit_rate_);
+    if (sink_ != nullptr) sink_->accept(std::move(frame), start);
+    return last_bit_at_;
+  }
+
+  // A frame of the stack itself that may leave at `ready`. Lost when too many are waiting: nobody retries it.
+  void queue_reply(wire::FramePtr frame, Instant ready) {
+    if (replies_waiting_ == replies_.size()) return;
+    replies_[(first_reply_ + replies_waiting_) % replies_.size()] = {std::move(frame), ready};
+    ++replies_waiting_;
+  }
+  Instant next_reply() const { return replies_waiting_ == 0 ? Instant::max() : replies_[first_reply_].ready; }
+  wire::FramePtr take_reply() {
+    wire::FramePtr frame = std::move(replies_[first_reply_].frame);
+    first_reply_ = (first_reply_ + 1) % replies_.size();
+    --replies_waiting_;
+    return frame;
+  }
+  void drop_replies() {
+    while (replies_waiting_ > 0) take_reply();
+  }
+
+ private:
+  struct Reply {
+    wire::FramePtr frame;
+    Instant ready;
+  };
+
+  EventQueue& queue_;
+  Frequency bit_rate_;
+  wire::FrameSink* sink_ = nullptr;
+  Instant last_bit_at_{};
+  Instant free_at_{};
+  std::array<Reply, 8> replies_;
+  std::size_t first_reply_ = 0;
+  std::size_t replies_waiting_ = 0;
+};
+
+}  // namespace wizloop::chip

@@ -1,0 +1,43 @@
+// A UDP SEND in progress: the data between Sn_TX_RD and Sn_TX_WR, cut into datagrams of at most Sn_MSSR bytes, each
+// with a UDP header of its own; the chip makes no IP fragments (WIZnet UDP page).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sim/core/time.hpp"
+
+namespace wizloop::chip {
+
+class UdpSend {
+ public:
+  // `length` is (TX_WR - TX_RD) mod 65536, whatever the ring holds.
+  void start(std::uint16_t from, std::uint16_t length) {
+    next_ = from;
+    left_ = length;
+    ready_ = Instant::max();
+  }
+  void set_ready(Instant at) { ready_ = at; }
+  void stop() { *this = UdpSend{}; }
+
+  std::uint16_t left() const { return left_; }
+  Instant next_output() const { return left_ > 0 ? ready_ : Instant::max(); }
+
+  struct Datagram {
+    std::uint16_t offset;
+    std::uint16_t length;
+  };
+  Datagram take(std::uint16_t largest) {
+    const Datagram datagram{next_, std::min(left_, largest)};
+    next_ = static_cast<std::uint16_t>(next_ + datagram.length);
+    left_ = static_cast<std::uint16_t>(left_ - datagram.length);
+    return datagram;
+  }
+
+ private:
+  std::uint16_t next_ = 0;
+  std::uint16_t left_ = 0;
+  Instant ready_ = Instant::max();
+};
+
+}  // namespace wizloop::chip

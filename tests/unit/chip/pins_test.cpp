@@ -1,0 +1,149 @@
+// INTn (datasheet 4.1: IR, IMR, SIR, SIMR, INTLEVEL) and the PHY behind PHYCFGR.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/test_board.hpp"
+
+namespace wizloop::test {
+namespace {
+
+using namespace chip;
+using testing::ElementsAre;
+
+constexpr Duration settled = 1us;
+
+class InterruptTest : public testing::Test, private InterruptPin::Listener {
+ protected:
+  InterruptTest() {
+    board.configure();
+    board.chip.connect_intn(*this);
+    for (int n = 0; n < 2; ++n) {
+      board.set8(n, socket::Sn_MR, sn_mr::UDP);
+      board.set16(n, socket::Sn_PORT, static_cast<std::uint16_t>(5000 + n));
+      board.command(n, sn_cr::OPEN);
+    }
+  }
+  void datagram(int socket) {
+    board.arrive_udp(1, static_cast<std::uint16_t>(5000 + socket), {1});
+    board.advance(10us);
+  }
+
+  TestBoard board;
+  int falls = 0;
+  Instant last_fall{};
+  Instant last_rise{};
+
+ private:
+  void on_intn(bool high) override {
+    (high ? last_rise : last_fall) = board.now();
+    falls += high ? 0 : 1;
+  }
+};
+
+TEST_F(InterruptTest, StaysHighUntilSimrLetsTheSocketThrough) {
+  datagram(0);
+  EXPECT_TRUE(board.chip.intn());
+  EXPECT_THAT(board.read(0, common::SIR, 1), ElementsAre(0x01));
+  board.write(0, common::SIMR, {0x01});
+  board.advance(settled);
+  EXPECT_FALSE(board.chip.intn());
+}
+
+TEST_F(InterruptTest, SocketMaskGatesSirButNotSnIr) {
+  board.set8(0, socket::Sn_IMR, 0x00);
+  datagram(0);
+  EXPECT_THAT(board.read(0, common::SIR, 1), ElementsAre(0x00));
+  EXPECT_EQ(board.interrupts(0), sn_ir::RECV);
+}
+
+TEST_F(InterruptTest, FallsFourPllClocksAfterTheEventAndRisesWhenTheCauseIsCleared) {
+  board.write(0, common::SIMR, {0xFF});
+  board.arrive_udp(1, 5000, {1});
+  const Instant received = board.now() + 3us;
+  board.advance(10us);
+  EXPECT_EQ(last_fall - received, picoseconds(26'667));
+  board.set8(0, socket::Sn_IR, 0xFF);
+  board.advance(settled);
+  EXPECT_TRUE(board.chip.intn());
+}
+
+TEST_F(InterruptTest, StaysLowBetweenTwoSources) {
+  board.write(0, common::SIMR, {0xFF});
+  datagram(0);
+  datagram(1);
+  board.set8(0, socket::Sn_IR, 0xFF);
+  board.advance(settled);
+  EXPECT_FALSE(board.chip.intn());
+  EXPECT_EQ(falls, 1);
+  board.set8(1, socket::Sn_IR, 0xFF);
+  board.advance(settled);
+  EXPECT_TRUE(board.chip.intn());
+}
+
+TEST_F(InterruptTest, IntlevelKeepsThePinHighForItsPause) {
+  board.write(0, common::INTLEVEL, {0x00, 0xFF});
+  board.write(0, common::SIMR, {0xFF});
+  datagram(0);
+  board.set8(0, socket::Sn_IR, 0xFF);
+  board.advance(picoseconds(26'667));
+  ASSERT_TRUE(board.chip.intn());
+  datagram(1);
+  board.advance(10us);
+  EXPECT_EQ(falls, 2);
+  EXPECT_GE(last_fall - last_rise, Frequency{150'000'000}.periods(4 * 256));
+}
+
+TEST_F(InterruptTest, CommonCausesGoThroughImr) {
+  board.write(0, common::IMR, {ir::CONFLICT});
+  board.arrive_arp(wire::Arp::Operation::request, peer_mac, chip_ip, chip_ip);
+  board.advance(10us);
+  EXPECT_FALSE(board.chip.intn());
+  board.write(0, common::IR, {0xFF});
+  board.advance(settled);
+  EXPECT_TRUE(board.chip.intn());
+}
+
+std::uint8_t phycfgr(TestBoard& board) { return board.read(0, common::PHYCFGR, 1)[0]; }
+
+TEST(PhyTest, NoLinkReadsBa) {
+  TestBoard board;
+  board.chip.plug(false);
+  board.advance(2ms);
+  EXPECT_EQ(phycfgr(board), 0xBA);
+}
+
+TEST(PhyTest, PluggedInTakesTwoSecondsToNegotiate) {
+  TestBoard board;
+  board.chip.plug(false);
+  board.advance(2ms);
+  board.chip.plug(true);
+  board.advance(1999ms);
+  EXPECT_EQ(phycfgr(board) & 1, 0);
+  board.advance(1ms);
+  EXPECT_EQ(phycfgr(board), 0xBF);
+}
+
+TEST(PhyTest, ForcedTenFullReadsCd) {
+  TestBoard board;
+  board.write(0, common::PHYCFGR, {0xC8});  // OPMD, 001
+  board.write(0, common::PHYCFGR, {0x48});  // RST low
+  EXPECT_EQ(phycfgr(board) & 1, 0);
+  board.write(0, common::PHYCFGR, {0xC8});
+  board.advance(500ms);
+  EXPECT_EQ(phycfgr(board), 0xCD);
+}
+
+TEST(PhyTest, SupplyCurrentFollowsTheState) {
+  TestBoard board;
+  EXPECT_EQ(board.chip.supply_current_ma(true), 132);
+  EXPECT_EQ(board.chip.supply_current_ma(false), 128);
+  board.chip.plug(false);
+  board.advance(2ms);
+  EXPECT_EQ(board.chip.supply_current_ma(false), 65);
+  board.write(0, common::PHYCFGR, {0x70});
+  board.write(0, common::PHYCFGR, {0xF0});  // power down
+  EXPECT_EQ(board.chip.supply_current_ma(false), 13);
+}
+
+}  // namespace
+}  // namespace wizloop::test
