@@ -1,0 +1,55 @@
+#include "sim/bus/poll_watch.hpp"
+
+#include <algorithm>
+
+namespace wizloop::bus {
+
+void PollWatch::on_frame_end() {
+  if (frame_bytes_ <= header_bytes) return;  // no data, no meaning
+  const std::uint8_t control = mosi_[2];
+  const bool is_write = (control & 0x04) != 0;
+  const std::uint8_t bsb = control >> 3;
+  const bool is_register = bsb == 0 || (bsb & 3) == 1;
+  if (is_write || !is_register) {
+    settle();
+    return;
+  }
+  std::uint32_t value = 0;
+  for (std::size_t i = header_bytes; i < std::min(frame_bytes_, kept_bytes); ++i) value = value << 8 | miso_[i];
+  on_register_read(static_cast<std::uint32_t>(mosi_[0] << 16 | mosi_[1] << 8 | control), value);
+}
+
+void PollWatch::on_register_read(std::uint32_t address, std::uint32_t value) {
+  const auto end = registers_.begin() + static_cast<std::ptrdiff_t>(registers_seen_);
+  const auto seen = std::find_if(registers_.begin(), end,
+                                 [address](const PolledRegister& polled) { return polled.address == address; });
+  if (seen == end) {
+    if (registers_seen_ < registers_followed) registers_[registers_seen_++] = {address, value, 1, budget_.mark()};
+    return;
+  }
+  if (seen->value != value) {
+    if (in_loop_) loop_to_ = frame_start_;
+    settle();  // this read has brought the news
+    return;
+  }
+  ++seen->reads;
+  if (seen->reads < reads_of_a_loop) return;
+  if (!in_loop_) {
+    in_loop_ = true;
+    loop_from_ = seen->after_first_read;
+  }
+  loop_to_ = frame_start_;
+}
+
+void PollWatch::settle() {
+  if (in_loop_) {
+    budget_.settle_wait(loop_from_, loop_to_);
+  } else {
+    budget_.settle();
+  }
+  in_loop_ = false;
+  registers_seen_ = 0;
+  frame_start_ = budget_.mark();
+}
+
+}  // namespace wizloop::bus

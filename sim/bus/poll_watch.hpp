@@ -1,0 +1,69 @@
+// Tells work from waiting, by looking at the frames on the bus.
+//
+// A wait is the time from a register read that told firmware "not yet" to the read that told it "now". Drivers read
+// counters twice to see them stable, so two equal reads are still work; the third of the same register with the same
+// value, with nothing written and no data moved in between, makes it a poll loop. The loop's time, from the end of its
+// first read to the start of its last, is then booked as waiting for whatever kept firmware waiting at each moment: the
+// wire if a frame was on it, the chip if it was busy, otherwise the peer. Works for any driver, because it asks nothing
+// of it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/core/account.hpp"
+
+namespace wizloop::bus {
+
+class PollWatch {
+ public:
+  explicit PollWatch(Budget& budget) : budget_{budget} {}
+
+  void on_frame_start() {
+    frame_bytes_ = 0;
+    frame_start_ = budget_.mark();
+  }
+  void on_byte(std::uint8_t mosi, std::uint8_t miso) {
+    if (frame_bytes_ < kept_bytes) {
+      mosi_[frame_bytes_] = mosi;
+      miso_[frame_bytes_] = miso;
+    }
+    ++frame_bytes_;
+  }
+  // Bytes of which nobody needs the values: buffer data.
+  void on_quiet_bytes(std::size_t count) { frame_bytes_ += count; }
+  void on_frame_end();
+
+  // Books everything up to now.
+  void settle();
+
+ private:
+  static constexpr std::size_t header_bytes = 3;
+  static constexpr std::size_t kept_bytes = header_bytes + 4;
+  static constexpr std::size_t registers_followed = 8;
+  static constexpr int reads_of_a_loop = 3;
+
+  struct PolledRegister {
+    std::uint32_t address = 0;  // the three header bytes
+    std::uint32_t value = 0;
+    int reads = 0;
+    Budget::Mark after_first_read;
+  };
+
+  void on_register_read(std::uint32_t address, std::uint32_t value);
+
+  Budget& budget_;
+  std::size_t frame_bytes_ = 0;
+  std::array<std::uint8_t, kept_bytes> mosi_{};
+  std::array<std::uint8_t, kept_bytes> miso_{};
+  Budget::Mark frame_start_;
+
+  std::array<PolledRegister, registers_followed> registers_;
+  std::size_t registers_seen_ = 0;
+  bool in_loop_ = false;
+  Budget::Mark loop_from_;
+  Budget::Mark loop_to_;
+};
+
+}  // namespace wizloop::bus

@@ -1,0 +1,94 @@
+// A board as data: what SPI transfers and firmware cost on it, which remote host it was measured against, and the
+// figures published for it. One TOML file per board in boards/; boards/README.md lists every key.
+//
+//   Result<BoardProfile> board = load_board("boards/stm32f405-arduino.toml");
+//   if (!board) return board.error();  // boards/x.toml:8: byte_gap_ns is -5, expected a number from 0 to 100000
+//   Result<std::monostate> done = apply_override(board.value(), "byte_gap_ns", "1200");
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/core/result.hpp"
+#include "sim/core/time.hpp"
+#include "sim/net/peer_profile.hpp"
+
+namespace wizloop::bus {
+
+// Where a number comes from.
+enum class Basis : std::uint8_t {
+  given,  // a manual, a measurement of the part alone, or a stated estimate
+  fit,    // chosen so that the simulation meets one published figure
+};
+
+struct Constant {
+  double value = 0;  // in the unit that ends the key
+  Basis basis = Basis::given;
+  std::string source;  // one line
+  std::string figure;  // fit only: the id of the figure that it was fitted to
+};
+
+// What one way of moving bytes costs. Absent from the board file: the board cannot do it.
+struct PathCost {
+  Duration gap{};       // after each byte
+  Duration setup{};     // once per call
+  Duration complete{};  // DMA: from the last bit until firmware goes on
+};
+
+struct PublishedFigure {
+  std::string id;        // of figures.csv
+  std::string scenario;  // in harness/scenario/catalogue
+  std::string path;      // "byte", "burst" or "dma"
+  double published = 0;
+  std::string unit;                               // "Mbit/s", "ms", "us", "packets/s"
+  std::map<std::string, std::string> parameters;  // of the scenario
+  std::string why;  // one line on what the source leaves open, or why the prediction is off
+};
+
+// A finding that this board is known to earn, with the reason why it is accepted.
+struct Announcement {
+  std::string rule;  // its id, e.g. "sclk-above-rating"
+  std::string reason;
+};
+
+struct BoardProfile {
+  std::string name;  // the file's stem
+  std::string title;
+  std::string mcu;
+  std::string library;  // the access pattern that the figures were measured with
+  std::string chip;     // "W5500"
+
+  Frequency cpu{1};
+  Frequency sclk{1};
+  int spi_mode = 0;
+  PathCost byte;
+  std::optional<PathCost> burst;
+  std::optional<PathCost> dma;
+  Duration select{};    // before the first byte of a frame: transaction begin, SCSn low
+  Duration deselect{};  // after the last byte: SCSn high, transaction end
+  Duration call{};      // CPU time of one socket call outside its SPI frames
+  Duration interrupt_latency{};
+  std::optional<double> supply_current_ma;  // published module current
+
+  net::PeerProfile peer;
+  std::vector<Announcement> announced;
+  std::vector<PublishedFigure> figures;
+
+  // Every number of the file by its key, with its provenance; those of the remote host as "peer.turnaround_us".
+  std::map<std::string, Constant> constants;
+};
+
+// Reads one board file. The error has one line for each thing that is wrong: file, line, key, value, what was expected.
+Result<BoardProfile> load_board(const std::filesystem::path& file);
+
+// Replaces one value of a loaded profile by its key in the file ("byte_gap_ns", "peer.segment_rule"), within the range
+// that the file is held to. For what-if runs and for calibration: the constant loses its provenance.
+Result<std::monostate> apply_override(BoardProfile& profile, std::string_view key, std::string_view value);
+
+}  // namespace wizloop::bus

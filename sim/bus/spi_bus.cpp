@@ -1,0 +1,151 @@
+#include "sim/bus/spi_bus.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace wizloop::bus {
+namespace {
+
+constexpr std::int64_t bits_per_byte = 8;
+constexpr Frequency guaranteed_sclk{33'300'000};  // datasheet 5.5.4
+
+}  // namespace
+
+SpiBus::SpiBus(EventQueue& queue, Budget& budget, chip::SpiTarget& target, const BoardProfile& profile,
+               Findings& findings, const AwaitedSource& world)
+    : queue_{queue},
+      budget_{budget},
+      target_{target},
+      profile_{profile},
+      world_{world},
+      watch_{budget},
+      byte_steps_{profile.sclk, bits_per_byte} {
+  if (profile.sclk.hz() > guaranteed_sclk.hz()) {
+    findings.add(queue.now(), Rule::sclk_above_rating,
+                 fmt::format("SCLK {} Hz, guaranteed {} Hz", profile.sclk.hz(), guaranteed_sclk.hz()));
+  }
+}
+
+void SpiBus::select() {
+  note_awaited();
+  watch_.on_frame_start();
+  pass(profile_.select, Account::select);
+  target_.select();
+  ++frames_;
+}
+
+void SpiBus::deselect() {
+  target_.deselect();
+  pass(profile_.deselect, Account::select);
+  watch_.on_frame_end();
+}
+
+std::uint8_t SpiBus::exchange(std::uint8_t mosi) {
+  pass(profile_.byte.setup, Account::byte_gap);
+  return move_byte(mosi, profile_.byte.gap);
+}
+
+std::uint8_t SpiBus::move_byte(std::uint8_t mosi, Duration gap) {
+  pass(byte_steps_.next(), Account::spi_clock);
+  const std::uint8_t miso = target_.exchange(mosi);
+  pass(gap, Account::byte_gap);
+  watch_.on_byte(mosi, miso);
+  ++bytes_;
+  return miso;
+}
+
+void SpiBus::exchange(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {
+  if (!profile_.burst) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint8_t in = exchange(mosi != nullptr ? mosi[i] : std::uint8_t{0});
+      if (miso != nullptr) miso[i] = in;
+    }
+    return;
+  }
+  pass(profile_.burst->setup, Account::dma_setup);
+  move_bytes(mosi, miso, count, profile_.burst->gap, Instant::max(), std::nullopt);
+  pass(profile_.burst->complete, Account::dma_setup);
+}
+
+std::size_t SpiBus::move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count, Duration gap,
+                               Instant limit, std::optional<Account> instead) {
+  // Nothing but buffer memory moves between two events, so all bytes that end before the next one go at once.
+  const Duration longest_byte = byte_steps_.shortest() + picoseconds(1) + gap;
+  std::size_t done = 0;
+  while (done < count) {
+    const Instant horizon = std::min(limit, queue_.next_deadline());
+    const std::size_t quiet = std::min(count - done, target_.quiet_bytes());
+    std::size_t together = 0;
+    if (horizon > queue_.now()) {
+      const auto fit = static_cast<std::size_t>((horizon - queue_.now()) / longest_byte);
+      together = std::min(quiet, fit);
+    }
+    if (together > 1) {
+      target_.exchange_quiet(mosi != nullptr ? mosi + done : nullptr, miso != nullptr ? miso + done : nullptr,
+                             together);
+      const auto steps = static_cast<std::int64_t>(together);
+      const Duration clocks = byte_steps_.next(steps);
+      queue_.advance_to(queue_.now() + clocks + gap * steps);
+      charge(Account::spi_clock, clocks, instead);
+      charge(Account::byte_gap, gap * steps, instead);
+      watch_.on_quiet_bytes(together);
+      bytes_ += together;
+      done += together;
+      continue;
+    }
+    if (queue_.now() + longest_byte > limit) break;
+    const Duration clocks = byte_steps_.next();
+    queue_.advance_to(queue_.now() + clocks);
+    charge(Account::spi_clock, clocks, instead);
+    const std::uint8_t out = mosi != nullptr ? mosi[done] : std::uint8_t{0};
+    const std::uint8_t in = target_.exchange(out);
+    if (miso != nullptr) miso[done] = in;
+    queue_.advance_to(queue_.now() + gap);
+    charge(Account::byte_gap, gap, instead);
+    watch_.on_byte(out, in);
+    ++bytes_;
+    ++done;
+  }
+  return done;
+}
+
+void SpiBus::start_dma(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {
+  WIZ_ASSERT(profile_.dma.has_value());
+  pass(profile_.dma->setup, Account::dma_setup);
+  dma_ = Dma{mosi, miso, count, queue_.now()};
+}
+
+bool SpiBus::continue_dma(Instant limit, std::optional<Account> instead) {
+  const std::size_t moved = move_bytes(dma_->mosi, dma_->miso, dma_->left, profile_.dma->gap, limit, instead);
+  if (dma_->mosi != nullptr) dma_->mosi += moved;
+  if (dma_->miso != nullptr) dma_->miso += moved;
+  dma_->left -= moved;
+  return dma_->left == 0;
+}
+
+bool SpiBus::wait_dma(Duration timeout) {
+  if (!dma_) return true;
+  const Instant limit = queue_.now() + timeout;
+  if (!continue_dma(limit, std::nullopt)) {
+    if (limit > queue_.now()) pass(limit - queue_.now(), Account::dma_setup);
+    return false;
+  }
+  dma_.reset();
+  pass(profile_.dma->complete, Account::dma_setup);
+  return true;
+}
+
+void SpiBus::spend(Duration duration, Account account) {
+  const Instant until = queue_.now() + duration;
+  if (dma_) continue_dma(until, account);
+  if (until > queue_.now()) pass(until - queue_.now(), account);
+}
+
+void SpiBus::sleep_one_event(Instant deadline) {
+  const Instant until = std::min(deadline, queue_.next_deadline());
+  budget_.charge_wait(until - queue_.now());
+  queue_.advance_to(until);
+}
+
+}  // namespace wizloop::bus

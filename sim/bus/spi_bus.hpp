@@ -1,0 +1,105 @@
+// The SPI of one board in time: SCLK, the cost of selecting, gaps between bytes, burst set-up, and a DMA channel. All
+// firmware time passes through here, so that a DMA transfer goes on while firmware computes.
+//
+//   SpiBus bus{queue, budget, chip.spi(), prices, findings, world};
+//   bus.select();
+//   bus.exchange(0x00); ...
+//   bus.deselect();
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "sim/bus/poll_watch.hpp"
+#include "sim/bus/profile.hpp"
+#include "sim/chip/spi_target.hpp"
+#include "sim/core/event_queue.hpp"
+#include "sim/core/finding.hpp"
+
+namespace wizloop::bus {
+
+// What firmware would be waiting for at this moment, if it were waiting.
+class AwaitedSource {
+ public:
+  virtual Account awaited() const = 0;  // chip, wire or peer
+
+ protected:
+  ~AwaitedSource() = default;
+};
+
+class SpiBus {
+ public:
+  SpiBus(EventQueue& queue, Budget& budget, chip::SpiTarget& target, const BoardProfile& profile, Findings& findings,
+         const AwaitedSource& world);
+
+  void select();
+  void deselect();
+  // The platform's byte-wise call.
+  std::uint8_t exchange(std::uint8_t mosi);
+  // The platform's buffer call. `mosi` may be null (zeros), `miso` may be null (dropped). A board whose file prices no
+  // burst does it byte by byte.
+  void exchange(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count);
+
+  bool has_dma() const { return profile_.dma.has_value(); }
+  // Both buffers must stay until the transfer is over or aborted.
+  void start_dma(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count);
+  // True if the transfer is over by then; firmware sleeps meanwhile.
+  bool wait_dma(Duration timeout);
+  void abort_dma() { dma_.reset(); }
+
+  // Firmware spends time on something else; a running DMA transfer goes on.
+  void spend(Duration duration, Account account);
+  // Firmware sleeps until the condition holds, looked at after each event, or until the deadline; true if it holds.
+  template <typename Condition>
+  bool sleep_until(Instant deadline, Condition condition) {
+    while (!condition() && queue_.now() < deadline) {
+      note_awaited();
+      sleep_one_event(deadline);
+    }
+    return condition();
+  }
+
+  // Books all charges up to now.
+  void settle() { watch_.settle(); }
+
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t frames() const { return frames_; }
+
+ private:
+  struct Dma {
+    const std::uint8_t* mosi;
+    std::uint8_t* miso;
+    std::size_t left;
+    Instant at;  // where the transfer stands: the end of the last byte's gap
+  };
+
+  std::uint8_t move_byte(std::uint8_t mosi, Duration gap);
+  // As many of `count` bytes as end by `limit`; returns how many. Time is charged to the SPI accounts, or, when DMA
+  // runs beside firmware that does something else, to `instead`.
+  std::size_t move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count, Duration gap, Instant limit,
+                         std::optional<Account> instead);
+  bool continue_dma(Instant limit, std::optional<Account> instead);
+  void charge(Account account, Duration duration, std::optional<Account> instead) {
+    budget_.charge(instead.value_or(account), duration);
+  }
+  void pass(Duration duration, Account account) {
+    queue_.advance_to(queue_.now() + duration);
+    budget_.charge(account, duration);
+  }
+  void note_awaited() { budget_.set_awaited(world_.awaited()); }
+  void sleep_one_event(Instant deadline);
+
+  EventQueue& queue_;
+  Budget& budget_;
+  chip::SpiTarget& target_;
+  const BoardProfile& profile_;
+  const AwaitedSource& world_;
+  PollWatch watch_;
+  PeriodSteps byte_steps_;
+  std::optional<Dma> dma_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t frames_ = 0;
+};
+
+}  // namespace wizloop::bus
