@@ -1,0 +1,145 @@
+#include "socket.hpp"
+
+namespace w5500 {
+namespace {
+
+constexpr uint8_t header_bytes = endpoint_bytes + 2;  // source, payload size
+
+}  // namespace
+
+Result<void> UdpSocket::open(uint16_t local_port) {
+  open_ = false;
+  Error error = open_as(Sn_MR::UDP, local_port, Sn_SR::SOCK_UDP);
+  if (error == Error::none) error = adopt_pointers();
+  if (error != Error::none) return error;
+  addressed_ = false;
+  in_flight_ = 0;
+  unread_ = 0;
+  open_ = true;
+  return Error::none;
+}
+
+Result<void> UdpSocket::send_to(const Endpoint& to, const uint8_t* data, uint16_t count, uint32_t timeout_us) {
+  if (!open_) return Error::wrong_state;
+  if (to.port == 0 || count == 0 || count > max_payload || count > tx_bytes()) return Error::invalid_argument;
+  const Deadline deadline(port(), timeout_us);
+  // All that a finished SEND took is free again, so that no counter has to be read.
+  const bool fits_beside = count <= tx_bytes() - in_flight_;
+  Error error = fits_beside ? load(data, count) : Error::none;
+  if (error == Error::none) error = finish(deadline);
+  if (error == Error::none && !fits_beside) error = load(data, count);
+  if (error == Error::none) error = address(to);
+  if (error == Error::none) error = send(count, deadline);
+  if (error == Error::none) in_flight_ = count;
+  return error;
+}
+
+Result<void> UdpSocket::flush(uint32_t timeout_us) {
+  if (!open_) return Error::wrong_state;
+  return finish(Deadline(port(), timeout_us));
+}
+
+Result<Datagram> UdpSocket::receive_from(uint8_t* data, uint16_t capacity) {
+  Result<Datagram> datagram = next_datagram();
+  if (!datagram) return datagram;
+  const Result<uint16_t> stored = read(data, capacity);
+  if (!stored) return stored.error();
+  const Result<void> skipped = skip_rest();
+  if (!skipped) return skipped.error();
+  return Datagram{datagram.value().from, datagram.value().size, stored.value()};
+}
+
+Result<Datagram> UdpSocket::receive_from(uint8_t* data, uint16_t capacity, uint32_t timeout_us) {
+  const Deadline deadline(port(), timeout_us);
+  for (;;) {
+    const Result<Datagram> datagram = receive_from(data, capacity);
+    if (datagram || datagram.error() != Error::no_datagram || deadline.passed()) return datagram;
+    pause(deadline, true);
+  }
+}
+
+Result<Datagram> UdpSocket::next_datagram() {
+  if (!open_) return Error::wrong_state;
+  const Result<void> skipped = skip_rest();
+  if (!skipped) return skipped.error();
+  const Deadline deadline(port(), command_timeout_us);
+  if (received() == 0) {
+    const Result<Sn_SR> state = settle(deadline);
+    if (!state) return state.error();
+    if (state.value() != Sn_SR::SOCK_UDP) return Error::wrong_state;
+    const Error error = refresh_received();
+    if (error != Error::none) return error;
+  }
+  if (received() == 0) return Error::no_datagram;
+  if (received() < header_bytes) return resynchronise();
+
+  uint8_t header[header_bytes];
+  const Error error = fetch(header, sizeof header);
+  if (error != Error::none) return error;
+  // Datagrams appear in the ring as a whole: one that is longer than what is there is none.
+  const uint16_t size = load16(header + endpoint_bytes);
+  if (size > received()) return resynchronise();
+  unread_ = size;
+  if (size == 0) {
+    const Error released = release(deadline);
+    if (released != Error::none) return released;
+  }
+  return Datagram{load_endpoint(header), size, 0};
+}
+
+Result<uint16_t> UdpSocket::read(uint8_t* data, uint16_t count) {
+  if (!open_) return Error::wrong_state;
+  const uint16_t taken = smaller(count, unread_);
+  if (taken == 0) return taken;
+  Error error = fetch(data, taken);
+  if (error != Error::none) return error;
+  unread_ = static_cast<uint16_t>(unread_ - taken);
+  if (unread_ == 0) error = release(Deadline(port(), command_timeout_us));
+  if (error != Error::none) return error;
+  return taken;
+}
+
+Result<void> UdpSocket::skip_rest() {
+  if (!open_) return Error::wrong_state;
+  if (unread_ == 0) return Error::none;
+  skip(unread_);
+  unread_ = 0;
+  return release(Deadline(port(), command_timeout_us));
+}
+
+Result<void> UdpSocket::close() {
+  open_ = false;
+  return close_now();
+}
+
+Error UdpSocket::finish(const Deadline& deadline) {
+  const Result<Sn_SR> state = finish_send(deadline);
+  if (!state) return state.error();
+  if (state.value() != Sn_SR::SOCK_UDP) return Error::wrong_state;
+  const bool sent = in_flight_ > 0;
+  in_flight_ = 0;
+  if (!sent || !timed_out()) return Error::none;
+  forget_timeout();
+  const Error error = forget_unsent();
+  return error == Error::none ? Error::peer_timeout : error;
+}
+
+Error UdpSocket::address(const Endpoint& to) {
+  uint8_t destination[endpoint_bytes];
+  store_endpoint(destination, to);
+  bool same = addressed_;
+  for (uint8_t i = 0; i < sizeof destination; ++i) same = same && destination[i] == destination_[i];
+  if (same) return Error::none;
+  if (!write_register(SocketRegister::Sn_DIPR, destination, sizeof destination)) return Error::bus_failed;
+  copy_bytes(destination_, destination, sizeof destination);
+  addressed_ = true;
+  return Error::none;
+}
+
+Error UdpSocket::resynchronise() {
+  skip(received());
+  const Error error = release(Deadline(port(), command_timeout_us));
+  return error == Error::none ? Error::out_of_step : error;
+}
+
+}  // namespace w5500
