@@ -1,0 +1,115 @@
+// The PC sends UDP datagrams at a rate, like `iperf -u -b`; the board reads what its buffer has not lost.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "harness/scenario/firmware.hpp"
+#include "sim/net/services/udp_source.hpp"
+
+namespace wizloop::scenario {
+namespace {
+
+// What came of one stream of datagrams.
+struct Stream {
+  std::uint32_t received = 0;
+  std::uint32_t wrong_size = 0;
+  Measurement measurement;  // from the first datagram's arrival in the library to the end of the last read
+  std::string failure;
+};
+
+class UdpRecv final : public Experiment {
+ public:
+  ScenarioInfo info() const override {
+    return {"udp_recv",
+            "the board receives UDP datagrams from the PC",
+            "throughput",
+            "Mbit/s",
+            {{"datagrams", "1000", "datagrams that the PC sends", 2, 1'000'000},
+             {"payload_bytes", "1470", "UDP payload of each", 8, 1472},
+             {"offered_bps", "10000000", "payload bits per second that the PC offers", 1000, 100'000'000},
+             buffer_kib_parameter,
+             {"search",
+              "offered",
+              "the rate received of what is offered, or the largest without any loss",
+              0,
+              0,
+              {"offered", "lossless"}}}};
+  }
+
+  std::uint8_t buffer_kib(const Parameters& parameters) const override {
+    return static_cast<std::uint8_t>(parameters.number("buffer_kib"));
+  }
+
+  Outcome run(Worlds& worlds, const Parameters& parameters) override {
+    const auto datagrams = static_cast<std::uint32_t>(parameters.number("datagrams"));
+    const auto payload_bytes = static_cast<std::uint16_t>(parameters.number("payload_bytes"));
+    const std::int64_t payload_bits = std::int64_t{payload_bytes} * 8;
+    Duration interval = Frequency{parameters.number("offered_bps")}.periods(payload_bits);
+    if (parameters.choice("search") == "lossless") {
+      interval = shortest_lossless_interval(worlds, datagrams, payload_bytes);
+    }
+    const Stream stream = receive(worlds.make(), datagrams, payload_bytes, interval);
+    if (!stream.failure.empty()) return Outcome::failed(stream.failure);
+    if (stream.received < 2 || stream.wrong_size != 0) {
+      return Outcome::failed(fmt::format("the board received {} of {} datagrams, {} of them of a wrong size",
+                                         stream.received, datagrams, stream.wrong_size));
+    }
+    return {
+        {{"throughput", megabits_per_second(std::uint64_t{stream.received} * payload_bytes, stream.measurement.elapsed),
+          "Mbit/s"},
+         {"lost", static_cast<double>(datagrams - stream.received), "datagrams"},
+         {"interval", static_cast<double>(interval.count()) / 1e6, "us"}},
+        stream.measurement,
+        ""};
+  }
+
+ private:
+  // To the microsecond, by bisection: from what the wire can carry to ten times what any board here needs.
+  static Duration shortest_lossless_interval(Worlds& worlds, std::uint32_t datagrams, std::uint16_t payload_bytes) {
+    std::int64_t too_short_us = 0;
+    std::int64_t enough_us = 20'000;
+    while (enough_us - too_short_us > 1) {
+      const std::int64_t middle_us = (enough_us + too_short_us) / 2;
+      const Stream stream = receive(worlds.make(), datagrams, payload_bytes, microseconds(middle_us));
+      (stream.received == datagrams ? enough_us : too_short_us) = middle_us;
+    }
+    return microseconds(enough_us);
+  }
+
+  static Stream receive(World& world, std::uint32_t datagrams, std::uint16_t payload_bytes, Duration interval) {
+    patterns::SocketLibrary& library = world.library();
+    if (!world.start_firmware()) return {.measurement = {}, .failure = "the library found no W5500"};
+    if (!library.udp_open(measurement_port)) {
+      return {.measurement = {}, .failure = "the board could not open a UDP socket"};
+    }
+    world.pc().resolve(board_ip);
+    const Instant start = world.now() + 20ms;
+    net::UdpSource source{world.pc(),
+                          {.to = {board_ip, measurement_port},
+                           .payload_bytes = payload_bytes,
+                           .interval = interval,
+                           .count = datagrams,
+                           .start = start}};
+    world.idle_until(start - 1ms);
+
+    // The last datagram may be one that is lost, so the board listens until well after it.
+    const Instant over = start + interval * static_cast<std::int64_t>(datagrams) + 50ms;
+    Stream stream;
+    std::array<std::uint8_t, 2048> buffer;
+    while (world.now() < over && stream.received < datagrams) {
+      const std::uint16_t size = library.udp_parse();
+      if (size == 0) continue;
+      if (stream.received == 0) world.begin_measurement();
+      const std::uint16_t got = library.udp_read(buffer.data(), size);
+      ++stream.received;
+      if (got != payload_bytes) ++stream.wrong_size;
+      stream.measurement = world.end_measurement();
+    }
+    return stream;
+  }
+};
+
+const Registration registration{[]() -> std::unique_ptr<Experiment> { return std::make_unique<UdpRecv>(); }};
+
+}  // namespace
+}  // namespace wizloop::scenario

@@ -1,0 +1,44 @@
+// A socket library whose calls cost CPU time on the simulated board, besides the time of their SPI frames.
+#pragma once
+
+#include "drivers/patterns/socket_library.hpp"
+#include "sim/bus/spi_bus.hpp"
+
+namespace wizloop::scenario {
+
+class PricedLibrary final : public patterns::SocketLibrary {
+ public:
+  PricedLibrary(patterns::SocketLibrary& library, bus::SpiBus& bus, Duration call)
+      : library_{library}, bus_{bus}, call_{call} {}
+
+  bool begin(const patterns::NetConfig& config) override { return priced().begin(config); }
+  bool tcp_connect(const patterns::Endpoint& peer, std::uint16_t local_port) override {
+    return priced().tcp_connect(peer, local_port);
+  }
+  bool tcp_listen(std::uint16_t local_port) override { return priced().tcp_listen(local_port); }
+  bool tcp_connected() override { return priced().tcp_connected(); }
+  std::uint16_t tcp_write(const std::uint8_t* data, std::uint16_t count) override {
+    return priced().tcp_write(data, count);
+  }
+  std::uint16_t tcp_available() override { return priced().tcp_available(); }
+  std::uint16_t tcp_read(std::uint8_t* data, std::uint16_t count) override { return priced().tcp_read(data, count); }
+  void tcp_stop() override { priced().tcp_stop(); }
+  bool udp_open(std::uint16_t local_port) override { return priced().udp_open(local_port); }
+  bool udp_send(const patterns::Endpoint& to, const std::uint8_t* data, std::uint16_t count) override {
+    return priced().udp_send(to, data, count);
+  }
+  std::uint16_t udp_parse() override { return priced().udp_parse(); }
+  std::uint16_t udp_read(std::uint8_t* data, std::uint16_t count) override { return priced().udp_read(data, count); }
+
+ private:
+  patterns::SocketLibrary& priced() {
+    bus_.spend(call_, Account::cpu);
+    return library_;
+  }
+
+  patterns::SocketLibrary& library_;
+  bus::SpiBus& bus_;
+  Duration call_;
+};
+
+}  // namespace wizloop::scenario

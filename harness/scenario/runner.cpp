@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "harness/scenario/experiment.hpp"
+
+namespace wizloop::scenario {
+namespace {
+
+constexpr std::string_view board_prefix = "board.";
+
+Result<std::unique_ptr<Experiment>> find_experiment(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ExperimentMaker maker : Registration::all()) {
+    std::unique_ptr<Experiment> experiment = maker();
+    if (experiment->info().name == name) return experiment;
+    names.emplace_back(experiment->info().name);
+  }
+  std::ranges::sort(names);
+  return Error{fmt::format("unknown scenario \"{}\", expected one of {}", name, fmt::join(names, ", "))};
+}
+
+// Makes worlds for one request; the experiment sees only that they appear.
+class RequestedWorlds final : public Worlds {
+ public:
+  explicit RequestedWorlds(Setup setup) : setup_{std::move(setup)} {}
+
+  // The first world may fail for a reason of the user's or the machine's; later ones are equal to it.
+  std::optional<Error> prepare() {
+    auto world = World::create(setup_);
+    if (!world) return world.error();
+    world_ = std::move(world).value();
+    fresh_ = true;
+    return std::nullopt;
+  }
+
+  World& make() override {
+    if (!std::exchange(fresh_, false)) {
+      world_.reset();  // its files are closed before the next world opens them again
+      const auto error = prepare();
+      WIZ_ASSERT(!error);
+      fresh_ = false;
+    }
+    return *world_;
+  }
+
+  World& last() { return *world_; }
+
+ private:
+  Setup setup_;
+  std::unique_ptr<World> world_;
+  bool fresh_ = false;
+};
+
+std::vector<std::string> unannounced(const std::vector<Finding>& findings, const bus::BoardProfile& board) {
+  std::vector<std::string> ids;
+  for (const Finding& finding : findings) {
+    const std::string id{text_of(finding.rule).id};
+    const bool announced = std::ranges::any_of(
+        board.announced, [&id](const bus::Announcement& announcement) { return announcement.rule == id; });
+    if (!announced && std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+  }
+  return ids;
+}
+
+void seal(RunResult& result, Fingerprint& fingerprint) {
+  for (const Figure& figure : result.figures) fingerprint.add(fmt::format("{} {}", figure.name, figure.value));
+  for (const Duration spent : result.budget.of) fingerprint.add(static_cast<std::uint64_t>(spent.count()));
+  for (const Finding& finding : result.findings) {
+    fingerprint.add(finding.at);
+    fingerprint.add(finding.seen);
+    fingerprint.add(finding.count);
+  }
+  result.fingerprint = fingerprint.value();
+}
+
+}  // namespace
+
+std::vector<ExperimentMaker>& Registration::all() {
+  static std::vector<ExperimentMaker> makers;
+  return makers;
+}
+
+std::vector<ScenarioInfo> catalogue() {
+  std::vector<ScenarioInfo> infos;
+  for (const ExperimentMaker maker : Registration::all()) infos.push_back(maker()->info());
+  std::ranges::sort(infos, {}, &ScenarioInfo::name);
+  return infos;
+}
+
+Result<RunResult> run(const RunRequest& request) {
+  auto experiment = find_experiment(request.scenario);
+  if (!experiment) return experiment.error();
+  auto board = bus::load_board(request.board_file);
+  if (!board) return board.error();
+
+  std::map<std::string, std::string> given;
+  for (const auto& [name, value] : request.parameters) {
+    if (!name.starts_with(board_prefix)) {
+      given.emplace(name, value);
+      continue;
+    }
+    const auto applied = bus::apply_override(board.value(), name.substr(board_prefix.size()), value);
+    if (!applied) return applied.error();
+  }
+  const ScenarioInfo info = experiment.value()->info();
+  auto parameters = Parameters::make(info.parameters, given);
+  if (!parameters) return parameters.error();
+
+  Setup setup{.board = board.value(),
+              .path = request.path,
+              .library = request.library.empty() ? board.value().library : request.library,
+              .seed = request.seed,
+              .buffer_kib = experiment.value()->buffer_kib(parameters.value()),
+              .pcap_file = request.pcap_file,
+              .trace_file = request.trace_file};
+  RequestedWorlds worlds{setup};
+  if (const auto error = worlds.prepare()) return *error;
+  const Outcome outcome = experiment.value()->run(worlds, parameters.value());
+
+  World& world = worlds.last();
+  RunResult result;
+  result.scenario = request.scenario;
+  result.board = board.value().name;
+  result.path = request.path;
+  result.library = setup.library;
+  result.seed = request.seed;
+  result.parameters = parameters.value().all();
+  for (const auto& [name, value] : request.parameters) result.parameters.emplace(name, value);
+  result.figures = outcome.figures;
+  result.budget = outcome.measurement.budget;
+  result.measured = outcome.measurement.elapsed;
+  result.supply_current_ma = outcome.measurement.supply_current_ma;
+  result.virtual_time = world.now().time_since_epoch();
+  result.spi_bytes = world.bus().bytes();
+  result.frames_on_wire = world.frames_on_wire();
+  result.findings = world.findings().all();
+  result.unannounced = unannounced(result.findings, board.value());
+  result.failure = outcome.failure;
+  if (result.failure.empty() && !result.unannounced.empty()) {
+    result.failure = fmt::format("findings that nobody announced: {}", fmt::join(result.unannounced, ", "));
+  }
+  seal(result, world.fingerprint());
+  if (const auto error = world.finish_files()) return *error;
+  return result;
+}
+
+}  // namespace wizloop::scenario

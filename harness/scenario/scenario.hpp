@@ -1,0 +1,81 @@
+// What a run consists of: a board, a driver and its path, a network, parameters and a seed. A scenario is one file in
+// catalogue/; runner.hpp brings the parts to life and runs it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/account.hpp"
+#include "sim/core/finding.hpp"
+#include "sim/core/result.hpp"
+
+namespace wizloop::scenario {
+
+// A parameter is a whole number with a unit and a range, or one of several words.
+struct Parameter {
+  std::string_view name;  // a number's unit last: "payload_bytes"
+  std::string_view default_value;
+  std::string_view meaning;
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  std::vector<std::string_view> choices = {};  // words; empty for a number
+};
+
+struct Figure {
+  std::string name;  // "throughput"
+  double value = 0;
+  std::string unit;  // "Mbit/s"
+};
+
+struct RunRequest {
+  std::string scenario;
+  std::filesystem::path board_file;
+  std::string path = "byte";  // "byte", "burst" or "dma"
+  std::string library;        // empty: the board's own; "wizloop": the project's driver
+  std::uint64_t seed = 1;
+  std::map<std::string, std::string> parameters;  // overrides; board constants as "board.KEY"
+  std::optional<std::filesystem::path> pcap_file;
+  std::optional<std::filesystem::path> trace_file;
+};
+
+struct RunResult {
+  std::string scenario;
+  std::string board;
+  std::string path;
+  std::string library;
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string> parameters;  // all of them, defaults included
+  std::vector<Figure> figures;                    // the first is the scenario's own; empty if the run is void
+  AccountTotals budget;                           // of the measured window; sums to `measured`
+  Duration measured{};
+  Duration virtual_time{};  // of the whole run
+  std::uint64_t spi_bytes = 0;
+  std::uint64_t frames_on_wire = 0;
+  std::vector<Finding> findings;
+  std::vector<std::string> unannounced;  // ids of the findings that nobody announced
+  std::uint64_t fingerprint = 0;
+  double supply_current_ma = 0;  // of the chip while the figure was measured, from its PHY state
+  std::string failure;           // why the run failed or is void; empty: it passed
+};
+
+struct ScenarioInfo {
+  std::string_view name;
+  std::string_view what;    // one line
+  std::string_view figure;  // name of its first figure
+  std::string_view unit;    // and its unit
+  std::vector<Parameter> parameters;
+};
+
+// All scenarios, by name.
+std::vector<ScenarioInfo> catalogue();
+
+// The error is the user's: an unknown scenario, parameter, path, library or a bad board file. A run that fails is a
+// result with a failure.
+Result<RunResult> run(const RunRequest& request);
+
+}  // namespace wizloop::scenario

@@ -1,0 +1,198 @@
+// Whole runs: each scenario on each library, path and board; the same run twice; what a user may get wrong.
+#include "harness/scenario/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "sim/bus/profile.hpp"
+
+namespace wizloop::scenario {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::filesystem::path boards{WIZLOOP_BOARDS_DIR};
+
+RunRequest request(std::string scenario, std::string path = "burst", std::string library = "") {
+  RunRequest request;
+  request.scenario = std::move(scenario);
+  request.board_file = boards / "stm32f405-arduino.toml";
+  request.path = std::move(path);
+  request.library = std::move(library);
+  return request;
+}
+
+// A short run of any scenario.
+std::map<std::string, std::string> brief(const std::string& scenario) {
+  if (scenario == "tcp_xmit" || scenario == "tcp_recv") return {{"total_bytes", "65536"}};
+  if (scenario == "udp_pps" || scenario == "udp_recv") return {{"datagrams", "50"}};
+  if (scenario == "udp_rtt" || scenario == "ping_rtt") return {{"pings", "10"}};
+  return {};
+}
+
+struct Case {
+  std::string scenario;
+  std::string library;
+  std::string path;
+};
+
+std::vector<Case> every_case() {
+  std::vector<Case> cases;
+  for (const ScenarioInfo& info : catalogue()) {
+    for (const char* library : {"ethernet2", "ethernet3", "pjrc_ethernet", "iolibrary", "wizloop"}) {
+      for (const char* path : {"byte", "burst", "dma"}) cases.push_back({std::string{info.name}, library, path});
+    }
+  }
+  return cases;
+}
+
+class EveryRun : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryRun, PassesAndIsTheSameTwice) {
+  RunRequest wanted = request(GetParam().scenario, GetParam().path, GetParam().library);
+  wanted.parameters = brief(GetParam().scenario);
+  const auto first = run(wanted);
+  ASSERT_TRUE(first) << first.error().message;
+  const bool only_probes = first.value().failure == "findings that nobody announced: reserved-block" &&
+                           GetParam().library == "pjrc_ethernet";  // it looks for a W5200 first
+  EXPECT_TRUE(first.value().failure.empty() || only_probes) << first.value().failure;
+  ASSERT_FALSE(first.value().figures.empty());
+  EXPECT_GT(first.value().figures[0].value, 0);
+  EXPECT_EQ(first.value().budget.sum(), first.value().measured);
+
+  const auto second = run(wanted);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(first.value().fingerprint, second.value().fingerprint);
+  EXPECT_EQ(first.value().virtual_time, second.value().virtual_time);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenario, EveryRun, testing::ValuesIn(every_case()), [](const auto& of) {
+  return of.param.scenario + "_" + of.param.library + "_" + of.param.path;
+});
+
+TEST(ScenarioTest, AnotherSeedIsAnotherRun) {
+  RunRequest wanted = request("tcp_xmit");
+  wanted.parameters = brief("tcp_xmit");
+  const auto one = run(wanted);
+  wanted.seed = 2;
+  const auto two = run(wanted);
+  ASSERT_TRUE(one && two);
+  EXPECT_NE(one.value().fingerprint, two.value().fingerprint);
+}
+
+TEST(ScenarioTest, ThroughputNeverExceedsWhatTheClockCanCarry) {
+  for (const char* path : {"byte", "burst", "dma"}) {
+    RunRequest wanted = request("tcp_recv", path, "wizloop");
+    wanted.parameters = {{"total_bytes", "262144"}, {"read_bytes", "16384"}, {"buffer_kib", "16"}};
+    const auto result = run(wanted);
+    ASSERT_TRUE(result && result.value().failure.empty());
+    EXPECT_LT(result.value().figures[0].value, 42.0) << path;
+  }
+}
+
+TEST(ScenarioTest, BetterPathsAreFaster) {
+  std::vector<double> mbit;
+  for (const char* path : {"byte", "burst", "dma"}) {
+    RunRequest wanted = request("tcp_xmit", path, "wizloop");
+    const auto result = run(wanted);
+    ASSERT_TRUE(result && result.value().failure.empty());
+    mbit.push_back(result.value().figures[0].value);
+  }
+  EXPECT_LT(mbit[0], mbit[1]);
+  EXPECT_LT(mbit[1], mbit[2]);
+}
+
+TEST(ScenarioTest, BoardConstantsCanBeOverridden) {
+  RunRequest wanted = request("tcp_xmit", "byte");
+  wanted.parameters = {{"total_bytes", "65536"}, {"board.byte_gap_ns", "10000"}};
+  const auto slow = run(wanted);
+  ASSERT_TRUE(slow) << slow.error().message;
+  EXPECT_LT(slow.value().figures[0].value, 0.8);
+  EXPECT_EQ(slow.value().parameters.at("board.byte_gap_ns"), "10000");
+}
+
+TEST(ScenarioTest, LosslessSearchFindsARateThatLosesNothing) {
+  RunRequest wanted = request("udp_recv", "burst");
+  wanted.parameters = {{"datagrams", "20"}, {"payload_bytes", "1000"}, {"search", "lossless"}};
+  const auto result = run(wanted);
+  ASSERT_TRUE(result && result.value().failure.empty());
+  EXPECT_EQ(result.value().figures[1].value, 0);  // lost
+  // A microsecond less between the datagrams and one is lost.
+  const auto interval_us = result.value().figures[2].value;
+  wanted.parameters = {{"datagrams", "20"},
+                       {"payload_bytes", "1000"},
+                       {"offered_bps", std::to_string(static_cast<long>(8e9 / (interval_us - 1)))}};
+  const auto faster = run(wanted);
+  ASSERT_TRUE(faster);
+  EXPECT_GT(faster.value().figures[1].value, 0);
+}
+
+TEST(ScenarioTest, FindingThatNobodyAnnouncedFailsTheRun) {
+  RunRequest wanted = request("udp_rtt", "burst", "pjrc_ethernet");
+  const auto result = run(wanted);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result.value().failure, "findings that nobody announced: reserved-block");
+  EXPECT_THAT(result.value().unannounced, SizeIs(1));
+}
+
+TEST(ScenarioTest, CaptureAndTraceAreWritten) {
+  const std::filesystem::path folder{testing::TempDir()};
+  RunRequest wanted = request("tcp_xmit");
+  wanted.parameters = {{"total_bytes", "4096"}};
+  wanted.pcap_file = folder / "scenario_test.pcapng";
+  wanted.trace_file = folder / "scenario_test.trace";
+  const auto with_files = run(wanted);
+  ASSERT_TRUE(with_files);
+  EXPECT_GT(std::filesystem::file_size(*wanted.pcap_file), 4096U);
+  std::ifstream trace{*wanted.trace_file};
+  std::string line;
+  ASSERT_TRUE(std::getline(trace, line));
+  EXPECT_THAT(line, HasSubstr(" chip.s0 command Sn_CR="));
+  RunRequest without = wanted;
+  without.pcap_file.reset();
+  without.trace_file.reset();
+  EXPECT_EQ(run(without).value().fingerprint, with_files.value().fingerprint);  // watching changes nothing
+  std::filesystem::remove(*wanted.pcap_file);
+  std::filesystem::remove(*wanted.trace_file);
+}
+
+TEST(ScenarioTest, ErrorsNameWhatIsWrongAndWhatWasExpected) {
+  const auto message = [](RunRequest wanted) {
+    const auto result = run(wanted);
+    return result ? std::string{"no error"} : result.error().message;
+  };
+  EXPECT_THAT(message(request("tcp_xmt")), AllOf(HasSubstr("\"tcp_xmt\""), HasSubstr("tcp_xmit")));
+  EXPECT_THAT(message(request("tcp_xmit", "spi")), AllOf(HasSubstr("\"spi\""), HasSubstr("byte, burst or dma")));
+  EXPECT_THAT(message(request("tcp_xmit", "byte", "ethernet9")), HasSubstr("\"ethernet9\""));
+  RunRequest wanted = request("tcp_xmit");
+  wanted.parameters = {{"write_bytes", "0"}};
+  EXPECT_THAT(message(wanted), AllOf(HasSubstr("write_bytes"), HasSubstr("\"0\""), HasSubstr("from 1 to 16384")));
+  wanted.parameters = {{"write_byte", "1"}};
+  EXPECT_THAT(message(wanted), AllOf(HasSubstr("write_byte"), HasSubstr("write_bytes")));
+  wanted.parameters = {{"timed", "all"}};
+  EXPECT_THAT(message(wanted), HasSubstr("data, connection"));
+  wanted.parameters = {{"board.byte_gap_ns", "-1"}};
+  EXPECT_THAT(message(wanted), HasSubstr("byte_gap_ns"));
+  wanted = request("tcp_xmit");
+  wanted.board_file = "no/such/board.toml";
+  EXPECT_THAT(message(wanted), HasSubstr("no/such/board.toml"));
+  wanted = request("tcp_xmit");
+  wanted.pcap_file = "/no/such/folder/x.pcapng";
+  EXPECT_THAT(message(wanted), HasSubstr("/no/such/folder/x.pcapng"));
+}
+
+TEST(CatalogueTest, HasTheSevenScenariosByName) {
+  std::vector<std::string_view> names;
+  for (const ScenarioInfo& info : catalogue()) names.push_back(info.name);
+  EXPECT_THAT(names,
+              testing::ElementsAre("ping_rtt", "tcp_recv", "tcp_xmit", "udp_pps", "udp_recv", "udp_rtt", "udp_xmit"));
+}
+
+}  // namespace
+}  // namespace wizloop::scenario
