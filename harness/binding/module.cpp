@@ -1,0 +1,180 @@
+// The Python module wizloop._sim: the scenario catalogue, one run, and a board file, each as plain dicts and lists.
+// Python code uses it through wizloop.simulator, which adds types.
+//
+// Times are integers in picoseconds, so that the budget's accounts still add up exactly in Python. A user's mistake
+// (harness/scenario/scenario.hpp) is raised as wizloop.errors.UsageError with the message unchanged.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "harness/scenario/scenario.hpp"
+#include "sim/bus/profile.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace wizloop {
+namespace {
+
+[[noreturn]] void raise_usage_error(const Error& error) {
+  const nb::object type = nb::module_::import_("wizloop.errors").attr("UsageError");
+  PyErr_SetObject(type.ptr(), nb::str(error.message.c_str()).ptr());
+  throw nb::python_error();
+}
+
+std::string_view to_text(bus::Basis basis) { return basis == bus::Basis::fit ? "fit" : "given"; }
+
+std::string_view to_text(net::AckPolicy policy) {
+  switch (policy) {
+    case net::AckPolicy::immediate:
+      return "immediate";
+    case net::AckPolicy::every_second:
+      return "every_second";
+    case net::AckPolicy::delayed:
+      return "delayed";
+  }
+  return "";
+}
+
+std::string_view to_text(net::SegmentRule rule) {
+  switch (rule) {
+    case net::SegmentRule::half_window:
+      return "half_window";
+    case net::SegmentRule::full_mss:
+      return "full_mss";
+  }
+  return "";
+}
+
+// A dict from alternating keys and values; nanobind has no initializer for one.
+template <typename... Rest>
+nb::dict dict_of(Rest&&... rest) {
+  nb::dict made;
+  const auto add = [&made](auto&& self, const char* key, auto&& value, auto&&... others) -> void {
+    made[key] = std::forward<decltype(value)>(value);
+    if constexpr (sizeof...(others) > 0) self(self, std::forward<decltype(others)>(others)...);
+  };
+  add(add, std::forward<Rest>(rest)...);
+  return made;
+}
+
+nb::list catalogue() {
+  nb::list scenarios;
+  for (const scenario::ScenarioInfo& info : scenario::catalogue()) {
+    nb::list parameters;
+    for (const scenario::Parameter& parameter : info.parameters) {
+      parameters.append(dict_of("name", parameter.name, "default", parameter.default_value, "meaning",
+                                parameter.meaning, "least", parameter.least, "most", parameter.most, "choices",
+                                parameter.choices));
+    }
+    scenarios.append(dict_of("name", info.name, "what", info.what, "figure", info.figure, "unit", info.unit,
+                             "parameters", parameters));
+  }
+  return scenarios;
+}
+
+nb::list dicts_of(const std::vector<Finding>& findings) {
+  nb::list dicts;
+  for (const Finding& finding : findings) {
+    const RuleText& text = text_of(finding.rule);
+    dicts.append(dict_of("rule", text.id, "section", text.section, "what", text.what, "seen", finding.seen, "cure",
+                         text.cure, "count", finding.count, "at_ps", finding.at.time_since_epoch().count()));
+  }
+  return dicts;
+}
+
+nb::dict run(std::string scenario, std::filesystem::path board_file, std::string path, std::string library,
+             std::uint64_t seed, std::map<std::string, std::string> parameters,
+             std::optional<std::filesystem::path> pcap_file, std::optional<std::filesystem::path> trace_file) {
+  const Result<scenario::RunResult> outcome = [&] {
+    const nb::gil_scoped_release without_gil;
+    return scenario::run({.scenario = std::move(scenario),
+                          .board_file = std::move(board_file),
+                          .path = std::move(path),
+                          .library = std::move(library),
+                          .seed = seed,
+                          .parameters = std::move(parameters),
+                          .pcap_file = std::move(pcap_file),
+                          .trace_file = std::move(trace_file)});
+  }();
+  if (!outcome) raise_usage_error(outcome.error());
+  const scenario::RunResult& result = outcome.value();
+
+  nb::list figures;
+  for (const scenario::Figure& figure : result.figures) {
+    figures.append(dict_of("name", figure.name, "value", figure.value, "unit", figure.unit));
+  }
+  nb::dict budget;
+  for (std::size_t i = 0; i < account_count; ++i) budget[nb::cast(account_names[i])] = result.budget.of[i].count();
+
+  return dict_of("scenario", result.scenario, "board", result.board, "path", result.path, "library", result.library,
+                 "seed", result.seed, "parameters", result.parameters, "figures", figures, "budget_ps", budget,
+                 "measured_ps", result.measured.count(), "virtual_ps", result.virtual_time.count(), "spi_bytes",
+                 result.spi_bytes, "frames_on_wire", result.frames_on_wire, "findings", dicts_of(result.findings),
+                 "unannounced", result.unannounced, "fingerprint", fmt::format("{:016x}", result.fingerprint),
+                 "supply_current_ma", result.supply_current_ma, "failure", result.failure);
+}
+
+nb::object dict_or_none(const std::optional<bus::PathCost>& cost) {
+  if (!cost) return nb::none();
+  return dict_of("gap_ps", cost->gap.count(), "setup_ps", cost->setup.count(), "complete_ps", cost->complete.count());
+}
+
+nb::dict load_board(const std::filesystem::path& file) {
+  const Result<bus::BoardProfile> loaded = bus::load_board(file);
+  if (!loaded) raise_usage_error(loaded.error());
+  const bus::BoardProfile& board = loaded.value();
+
+  nb::list announced;
+  for (const bus::Announcement& announcement : board.announced) {
+    announced.append(dict_of("rule", announcement.rule, "reason", announcement.reason));
+  }
+  nb::list figures;
+  for (const bus::PublishedFigure& figure : board.figures) {
+    figures.append(dict_of("id", figure.id, "scenario", figure.scenario, "path", figure.path, "published",
+                           figure.published, "unit", figure.unit, "parameters", figure.parameters, "why", figure.why));
+  }
+  nb::dict constants;
+  for (const auto& [key, constant] : board.constants) {
+    constants[key.c_str()] = dict_of("value", constant.value, "basis", to_text(constant.basis), "source",
+                                     constant.source, "figure", constant.figure);
+  }
+  const nb::dict peer =
+      dict_of("system", board.peer.system, "ack_policy", to_text(board.peer.ack_policy), "segment_rule",
+              to_text(board.peer.segment_rule), "delayed_ack_ps", board.peer.delayed_ack.count(), "turnaround_ps",
+              board.peer.turnaround.count(), "timer_tick_ps", board.peer.timer_tick.count());
+
+  return dict_of("name", board.name, "title", board.title, "mcu", board.mcu, "library", board.library, "chip",
+                 board.chip, "cpu_hz", board.cpu.hz(), "sclk_hz", board.sclk.hz(), "spi_mode", board.spi_mode, "byte",
+                 dict_or_none(board.byte), "burst", dict_or_none(board.burst), "dma", dict_or_none(board.dma),
+                 "select_ps", board.select.count(), "deselect_ps", board.deselect.count(), "call_ps",
+                 board.call.count(), "interrupt_latency_ps", board.interrupt_latency.count(), "supply_current_ma",
+                 board.supply_current_ma, "peer", peer, "announced", announced, "figures", figures, "constants",
+                 constants);
+}
+
+}  // namespace
+}  // namespace wizloop
+
+NB_MODULE(_sim, module) {
+  module.doc() = "The W5500 simulator: scenario catalogue, runs and board files.";
+  module.def("catalogue", &wizloop::catalogue, "Scenarios with their figure and parameters.");
+  module.def("load_board", &wizloop::load_board, "file"_a, "A board file, checked.");
+  module.def("run", &wizloop::run, "scenario"_a, "board_file"_a, "path"_a, "library"_a, "seed"_a, "parameters"_a,
+             "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(),
+             "One run. Releases the GIL; a run that fails returns with its reason in 'failure'.");
+}

@@ -1,0 +1,3 @@
+from wizloop.cli import main
+
+main()

@@ -1,0 +1,67 @@
+"""Where output goes: a console of the right width, a JSON file, a progress bar."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from wizloop.errors import UsageError
+
+# In a pipe nothing needs to fit: a person scrolls, a program splits on spaces.
+PIPE_WIDTH = 10_000
+
+
+def width() -> int:
+    """Columns at hand: COLUMNS if set, else the terminal's, else as many as wanted."""
+    if os.environ.get("COLUMNS", "").isdigit():
+        return int(os.environ["COLUMNS"])
+    if sys.stdout.isatty():
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    return PIPE_WIDTH
+
+
+def console(columns: int) -> Console:
+    """Prints text as it is: no guessing of markup, emoji or numbers to colour; lines up to `columns` stay whole."""
+    return Console(width=columns, highlight=False, markup=False, emoji=False)
+
+
+def write_json(file: Path, document: Any) -> None:
+    try:
+        file.write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--json: cannot write {file}: {error.strerror}") from error
+
+
+@contextmanager
+def progress(what: str) -> Iterator[tuple[Callable[[int], None], Callable[[], None]]]:
+    """A bar on stderr if that is a terminal: (start with a total, one is done). The total may be unknown."""
+    err = Console(stderr=True)
+    # Drawn only between runs: a drawing thread could hold a lock at the moment that a run forks.
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        auto_refresh=False,
+        disable=not err.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(what, total=None)
+
+        def start(total: int) -> None:
+            bar.update(task, total=total, refresh=True)
+
+        def done() -> None:
+            bar.update(task, advance=1, refresh=True)
+
+        yield start, done

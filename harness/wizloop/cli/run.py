@@ -1,0 +1,114 @@
+"""`wizloop run`: one scenario, once, in full detail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from wizloop import boards
+from wizloop.bench import findings_json
+from wizloop.budget import percentages
+from wizloop.cli import output
+from wizloop.errors import UsageError
+from wizloop.repeat import command
+from wizloop.simulator import Board, Request, Run, check, load_board
+from wizloop.workers import run_all
+
+
+def run(
+    scenario: Annotated[str, typer.Argument(help="Its name, of `wizloop list`.")],
+    board: Annotated[str, typer.Option(help="A board's name or the path of its .toml file.")],
+    path: Annotated[str, typer.Option(help="How bytes move: byte, burst or dma.")] = "byte",
+    library: Annotated[str, typer.Option(help="Access pattern; default: the board's; wizloop: our driver.")] = "",
+    seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="Of all random streams.")] = 1,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter, or a number of the board file as board.KEY."),
+    ] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as JSON too.")] = None,
+    pcap: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the frames on the wire (pcapng).")] = None,
+    trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the events as text.")] = None,
+) -> None:
+    """Run one scenario and show its figures, time budget, findings and fingerprint.
+
+    If it fails, the last line is the command that repeats it.
+    """
+    loaded = load_board(boards.find(board))
+    request = Request(scenario, loaded.file, path, library, seed, parse_settings(set_ or []), pcap, trace)
+    check(request, loaded)
+    (result,) = run_all([request])
+    console = output.console(output.PIPE_WIDTH)
+    for line in report(result, loaded):
+        console.print(line)
+    if json is not None:
+        output.write_json(json, to_json(result, loaded))
+    if result.failure:
+        console.print(Text(f"failed: {result.failure}", style="red"))
+        console.print(command(request))
+        raise typer.Exit(1)
+
+
+def parse_settings(settings: list[str]) -> dict[str, str]:
+    parsed: dict[str, str] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not key or not equals:
+            raise UsageError(f"--set wants KEY=VALUE, got '{setting}'")
+        if key in parsed:
+            raise UsageError(f"--set gives {key} twice: {parsed[key]} and {value}")
+        parsed[key] = value
+    return parsed
+
+
+def report(run: Run, board: Board) -> list[Text]:
+    lines = [
+        Text.assemble((run.scenario, "bold"), f" on {run.board}, {run.path} path, {run.library}, seed {run.seed}"),
+        Text("  " + " ".join(f"{key}={value}" for key, value in run.parameters.items()), style="dim"),
+        *(Text(f"{figure.name:<18} {figure.value:>14.6g} {figure.unit}") for figure in run.figures),
+        Text(f"{'virtual time':<18} {run.virtual_ps / 1e12:>14.6f} s, {run.measured_ps / 1e12:.6f} s of it measured"),
+        Text(f"{'SPI bytes':<18} {run.spi_bytes:>14}"),
+        Text(f"{'frames on wire':<18} {run.frames_on_wire:>14}"),
+        Text(f"{'supply current':<18} {run.supply_current_ma:>14.4g} mA"),
+        Text("budget"),
+    ]
+    for account, share in percentages(run.budget_ps).items():
+        lines.append(Text(f"  {account:<16} {run.budget_ps[account] / 1e6:>14.3f} us {share:>6.1f} %"))
+    lines.append(Text(f"  {'sum':<16} {sum(run.budget_ps.values()) / 1e6:>14.3f} us"))
+
+    lines.append(Text("findings" if run.findings else "findings: none"))
+    for finding in findings_json(run, board):
+        known = finding["announced"]
+        style = "red" if known is None else ""
+        lines += [
+            Text(f"  {finding['rule']} (datasheet {finding['section']}): {finding['what']}", style=style),
+            Text(f"    seen {finding['count']} times, first at {finding['at_s']:.12f} s: {finding['seen']}"),
+            Text(f"    cure: {finding['cure']}" if known is None else f"    announced: {known}"),
+        ]
+    lines.append(Text(f"fingerprint {run.fingerprint}"))
+    return lines
+
+
+def to_json(run: Run, board: Board) -> dict[str, Any]:
+    return {
+        "scenario": run.scenario,
+        "board": run.board,
+        "path": run.path,
+        "library": run.library,
+        "seed": run.seed,
+        "parameters": run.parameters,
+        "figures": [{"name": f.name, "value": f.value, "unit": f.unit} for f in run.figures],
+        "budget_ns": {account: share / 1000 for account, share in run.budget_ps.items()},  # exact: three decimals
+        "measured_ns": run.measured_ps / 1000,
+        "findings": findings_json(run, board),
+        "unannounced": list(run.unannounced),
+        "fingerprint": run.fingerprint,
+        "virtual_s": run.virtual_ps / 1e12,
+        "wall_s": run.wall_s,
+        "spi_bytes": run.spi_bytes,
+        "frames_on_wire": run.frames_on_wire,
+        "supply_current_ma": run.supply_current_ma,
+        "failure": run.failure,
+    }

@@ -1,0 +1,39 @@
+"""The command line that repeats a run."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from wizloop import boards
+from wizloop.simulator import Request
+
+
+def command(request: Request) -> str:
+    """For a shell, in the folder that the first command ran in."""
+    words = [_program(), "run", request.scenario, "--board", _board(request.board_file), "--path", request.path]
+    if request.library:
+        words += ["--library", request.library]
+    words += ["--seed", str(request.seed)]
+    for key, value in request.parameters.items():
+        words += ["--set", f"{key}={value}"]
+    if request.pcap_file is not None:
+        words += ["--pcap", str(request.pcap_file)]
+    if request.trace_file is not None:
+        words += ["--trace", str(request.trace_file)]
+    return shlex.join(words)
+
+
+def _board(file: Path) -> str:
+    return file.stem if file.parent == boards.folder() else str(file)
+
+
+def _program() -> str:
+    """The program as the user can type it: its name if the shell finds it by that, else its path from here."""
+    called = Path(sys.argv[0]).absolute()
+    if called.name != "wizloop" or shutil.which("wizloop") == str(called):
+        return "wizloop"
+    here = Path.cwd()
+    return str(called.relative_to(here) if called.is_relative_to(here) else called)

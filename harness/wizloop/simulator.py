@@ -1,0 +1,249 @@
+"""The simulator seen from Python: scenarios, boards and runs.
+
+    board = load_board(boards.find("w55rp20"))
+    run = run_here(Request(scenario="tcp_recv", board_file=board.file))
+    print(run.figures[0].value, run.budget_ps["spi_clock"])
+
+Times are integers in picoseconds wherever they come from the simulator: the accounts of a budget add up exactly.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from wizloop.errors import InfrastructureError, UsageError
+
+PATHS = ("byte", "burst", "dma")
+OWN_LIBRARY = "wizloop"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A whole number within a range, its unit at the end of its name, or one of several words."""
+
+    name: str
+    default: str
+    meaning: str
+    least: int
+    most: int
+    choices: tuple[str, ...]  # empty: a number
+
+    @property
+    def values(self) -> str:
+        return " or ".join(self.choices) if self.choices else f"{self.least} to {self.most}"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    what: str
+    figure: str
+    unit: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def protocol(self) -> str:
+        return "icmp" if self.name.startswith("ping_") else self.name.split("_")[0]
+
+    @property
+    def direction(self) -> str:
+        return self.name.split("_", 1)[1]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number of a board file, in the unit that ends its key."""
+
+    value: float
+    basis: str
+    source: str
+    figure: str
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    id: str
+    scenario: str
+    path: str
+    published: float
+    unit: str
+    parameters: dict[str, str]
+    why: str
+
+
+@dataclass(frozen=True)
+class Board:
+    file: Path
+    name: str
+    title: str
+    mcu: str
+    library: str
+    chip: str
+    cpu_hz: int
+    sclk_hz: int
+    paths: tuple[str, ...]
+    supply_current_ma: float | None
+    announced: dict[str, str]  # rule to reason
+    figures: tuple[PublishedFigure, ...]
+    constants: dict[str, Constant]
+
+    def basis_of(self, figure_id: str) -> str:
+        """A figure that a constant was fitted to is no prediction."""
+        fitted = any(c.basis == "fit" and c.figure == figure_id for c in self.constants.values())
+        return "fit" if fitted else "predicted"
+
+    def check_path(self, path: str) -> None:
+        if path not in PATHS:
+            raise UsageError(f"unknown path '{path}'{near(path, PATHS)}: a path is one of {', '.join(PATHS)}")
+        if path not in self.paths:
+            raise UsageError(
+                f"board {self.name} has no {path} path: {self.file.name} gives no {path}_gap_ns; "
+                f"it has {', '.join(self.paths)}"
+            )
+
+
+@dataclass(frozen=True)
+class Request:
+    scenario: str
+    board_file: Path
+    path: str = "byte"
+    library: str = ""  # empty: the board's own
+    seed: int = 1
+    parameters: dict[str, str] = field(default_factory=dict)
+    pcap_file: Path | None = None
+    trace_file: Path | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    rule: str
+    section: str
+    what: str
+    seen: str
+    cure: str
+    count: int
+    at_ps: int
+
+
+@dataclass(frozen=True)
+class Run:
+    scenario: str
+    board: str
+    path: str
+    library: str
+    seed: int
+    parameters: dict[str, str]
+    figures: tuple[Figure, ...]
+    budget_ps: dict[str, int]
+    measured_ps: int
+    virtual_ps: int
+    spi_bytes: int
+    frames_on_wire: int
+    findings: tuple[Finding, ...]
+    unannounced: tuple[str, ...]
+    fingerprint: str
+    supply_current_ma: float
+    failure: str  # empty: passed
+    wall_s: float
+
+    def figure_in(self, unit: str) -> Figure | None:
+        return next((f for f in self.figures if f.unit == unit), None)
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """' (did you mean ...?)' with the known words close to this one, or nothing."""
+    matches = get_close_matches(word, list(known), n=3, cutoff=0.6)
+    return f" (did you mean {' or '.join(matches)}?)" if matches else ""
+
+
+def module() -> ModuleType:
+    try:
+        return importlib.import_module("wizloop._sim")
+    except ImportError as error:
+        raise InfrastructureError(f"the simulator module cannot be loaded ({error}); ci/setup builds it") from error
+
+
+def catalogue() -> dict[str, Scenario]:
+    scenarios = {}
+    for raw in module().catalogue():
+        parameters = tuple(Parameter(**{**p, "choices": tuple(p["choices"])}) for p in raw["parameters"])
+        scenarios[raw["name"]] = Scenario(**{**raw, "parameters": parameters})
+    return scenarios
+
+
+def load_board(file: Path) -> Board:
+    raw = module().load_board(file)
+    return Board(
+        file=file,
+        paths=tuple(path for path in PATHS if raw[path] is not None),
+        announced={a["rule"]: a["reason"] for a in raw["announced"]},
+        figures=tuple(PublishedFigure(**f) for f in raw["figures"]),
+        constants={key: Constant(**c) for key, c in raw["constants"].items()},
+        **{
+            key: raw[key]
+            for key in ("name", "title", "mcu", "library", "chip", "cpu_hz", "sclk_hz", "supply_current_ma")
+        },
+    )
+
+
+def check(request: Request, board: Board) -> None:
+    """Refuses what the simulator would refuse too, but names the near matches."""
+    scenarios = catalogue()
+    if request.scenario not in scenarios:
+        raise UsageError(
+            f"unknown scenario '{request.scenario}'{near(request.scenario, scenarios)}: `wizloop list` names them all"
+        )
+    board.check_path(request.path)
+    known = [parameter.name for parameter in scenarios[request.scenario].parameters]
+    for key in request.parameters:
+        if key not in known and not key.startswith("board."):
+            raise UsageError(
+                f"scenario {request.scenario} has no parameter '{key}'{near(key, known)}: it takes {', '.join(known)}, "
+                "and board.KEY for a number of the board file"
+            )
+
+
+def run_raw(request: Request) -> dict[str, Any]:
+    """One run in this process, as plain data and with the wall time that it took."""
+    started = time.perf_counter()
+    raw = module().run(
+        scenario=request.scenario,
+        board_file=request.board_file,
+        path=request.path,
+        library=request.library,
+        seed=request.seed,
+        parameters=request.parameters,
+        pcap_file=request.pcap_file,
+        trace_file=request.trace_file,
+    )
+    return {**raw, "wall_s": time.perf_counter() - started}
+
+
+def run_from(raw: dict[str, Any]) -> Run:
+    return Run(
+        **{
+            **raw,
+            "figures": tuple(Figure(**f) for f in raw["figures"]),
+            "findings": tuple(Finding(**f) for f in raw["findings"]),
+            "unannounced": tuple(raw["unannounced"]),
+        }
+    )
+
+
+def run_here(request: Request) -> Run:
+    """One run in this process. Several runs belong into workers.run_all: each wants a process of its own."""
+    return run_from(run_raw(request))

@@ -1,0 +1,88 @@
+"""Runs simulations side by side, each in a forked process of its own.
+
+A fresh process per run keeps runs apart (the simulated PC's TCP/IP stack is one per process) and turns a simulator that
+dies into an error of that run, with the command that repeats it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+
+from wizloop.errors import InfrastructureError, UsageError
+from wizloop.repeat import command
+from wizloop.simulator import Request, Run, module, run_from, run_raw
+
+RUN_DEADLINE_S = 120.0
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def run_all(
+    requests: Sequence[Request],
+    jobs: int | None = None,
+    on_done: Callable[[], None] = lambda: None,
+    deadline_s: float = RUN_DEADLINE_S,
+) -> list[Run]:
+    """The runs in the order of the requests, whatever order they end in."""
+    module()  # here once, so that the children need not load it
+    fork = multiprocessing.get_context("fork")
+    waiting = list(range(len(requests)))[::-1]
+    running: dict[Connection, tuple[int, ForkProcess, float]] = {}
+    runs: dict[int, Run] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < (jobs or cores()):
+                index = waiting.pop()
+                receiver, sender = fork.Pipe(duplex=False)
+                process = fork.Process(target=_serve, args=(sender, requests[index]))
+                process.start()
+                sender.close()
+                running[receiver] = (index, process, time.monotonic() + deadline_s)
+            next_deadline = min(deadline for _, _, deadline in running.values())
+            ready = wait(list(running), max(0.0, next_deadline - time.monotonic()))
+            if not ready:
+                index = min(running.values(), key=lambda entry: entry[2])[0]
+                raise InfrastructureError(f"no result within {deadline_s:g} s of: {command(requests[index])}")
+            for receiver in [connection for connection in running if connection in ready]:
+                index, process, _ = running.pop(receiver)
+                runs[index] = _collect(receiver, process, requests[index])
+                on_done()
+    finally:
+        for _, process, _ in running.values():
+            process.kill()
+            process.join()
+    return [runs[index] for index in range(len(requests))]
+
+
+def _serve(sender: Connection, request: Request) -> None:
+    try:
+        sender.send((run_raw(request), None))
+    except UsageError as error:
+        sender.send((None, error))
+    except Exception:
+        sender.send((None, InfrastructureError(f"{command(request)}\n{traceback.format_exc()}")))
+
+
+def _collect(receiver: Connection, process: ForkProcess, request: Request) -> Run:
+    try:
+        raw, error = receiver.recv()
+    except EOFError:
+        process.join()
+        code = process.exitcode or 0
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        raise InfrastructureError(f"the simulator died ({how}) in: {command(request)}") from None
+    finally:
+        receiver.close()
+    process.join()
+    if error is not None:
+        raise error
+    return run_from(raw)

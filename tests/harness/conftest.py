@@ -1,0 +1,225 @@
+"""Fixtures: a small fake simulator module for tests of the harness alone, and the real one for tests of both."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import signal
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from wizloop import boards
+from wizloop.cli import main
+from wizloop.errors import UsageError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+FAST_BOARD = """\
+title = "A fast board whose name takes more room than most people would care to spend"
+mcu = "STM32"
+library = "ethernet2"
+sclk_hz = { value = 42_000_000, basis = "given", source = "manual" }
+byte_gap_ns = { value = 1000, basis = "fit", figure = "F1", source = "loop" }
+burst_gap_ns = { value = 100, basis = "given", source = "loop" }
+supply_current_ma = { value = 132, basis = "given", source = "page" }
+
+[[announce]]
+rule = "sclk-above-rating"
+reason = "the source ran it so"
+
+[[figure]]
+id = "F1"
+scenario = "tcp_recv"
+path = "byte"
+published = 4.5
+unit = "Mbit/s"
+parameters = { read_bytes = 2048 }
+
+[[figure]]
+id = "F2"
+scenario = "tcp_recv"
+path = "burst"
+published = 30
+unit = "Mbit/s"
+parameters = { read_bytes = 2048 }
+why = "the source says about twice"
+
+[[figure]]
+id = "F3"
+scenario = "ping_rtt"
+path = "byte"
+published = 82
+unit = "us"
+"""
+
+SLOW_BOARD = """\
+title = "A slow board"
+mcu = "ESP32"
+library = "pjrc_ethernet"
+sclk_hz = { value = 12_571_429, basis = "given", source = "computed" }
+byte_gap_ns = { value = 150, basis = "given", source = "loop" }
+
+[[figure]]
+id = "S1"
+scenario = "udp_pps"
+path = "byte"
+published = 21514
+unit = "packets/s"
+"""
+
+
+def fake_simulator() -> ModuleType:
+    """As wizloop._sim, but with a formula for a chip: 8 clocks, one gap and a fixed share of waiting for each byte."""
+    fake = ModuleType("wizloop._sim")
+    parameters = [
+        {
+            "name": "read_bytes",
+            "default": "2048",
+            "meaning": "size of a read call",
+            "least": 1,
+            "most": 65535,
+            "choices": [],
+        },
+        {
+            "name": "fail",
+            "default": "no",
+            "meaning": "how the run ends",
+            "least": 0,
+            "most": 0,
+            "choices": ["no", "void", "die"],
+        },
+    ]
+    units = {"tcp_recv": ("throughput", "Mbit/s"), "udp_pps": ("rate", "packets/s"), "ping_rtt": ("round_trip", "us")}
+
+    def catalogue() -> list[dict[str, Any]]:
+        return [
+            {"name": name, "what": f"measures {figure}", "figure": figure, "unit": unit, "parameters": parameters}
+            for name, (figure, unit) in units.items()
+        ]
+
+    def load_board(file: Path) -> dict[str, Any]:
+        raw = tomllib.loads(Path(file).read_text())
+        if "sclk_hz" not in raw:
+            raise UsageError(f"{file}:1: sclk_hz is missing, expected a number from 100000 to 80000000")
+        constants = {key: {"figure": "", **value} for key, value in raw.items() if isinstance(value, dict)}
+        figures = [
+            {"why": "", **f, "parameters": {k: str(v) for k, v in f.get("parameters", {}).items()}}
+            for f in raw.get("figure", [])
+        ]
+        return {
+            "name": Path(file).stem,
+            "chip": "W5500",
+            "cpu_hz": 168_000_000,
+            **{key: raw[key] for key in ("title", "mcu", "library")},
+            "sclk_hz": raw["sclk_hz"]["value"],
+            **{path: {} if f"{path}_gap_ns" in raw else None for path in ("byte", "burst", "dma")},
+            "supply_current_ma": raw.get("supply_current_ma", {}).get("value"),
+            "announced": raw.get("announce", []),
+            "figures": figures,
+            "constants": constants,
+        }
+
+    def run(
+        scenario: str,
+        board_file: Path,
+        path: str,
+        library: str,
+        seed: int,
+        parameters: dict[str, str],
+        pcap_file: Path | None,
+        trace_file: Path | None,
+    ) -> dict[str, Any]:
+        board = load_board(board_file)
+        ends = parameters.get("fail", "")
+        if ends == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        key = f"{path}_gap_ns"
+        gap_ns = float(parameters.get(f"board.{key}", board["constants"][key]["value"]))
+        clock_ps = 8 * 10**12 // board["sclk_hz"]
+        gap_ps = round(1000 * gap_ns) // (2 if library == "wizloop" else 1)
+        budget = dict.fromkeys(
+            ("spi_clock", "byte_gap", "select", "dma_setup", "cpu", "chip", "wire", "peer", "idle"), 0
+        )
+        budget.update(spi_clock=clock_ps, byte_gap=gap_ps, peer=333_333)
+        total_ps = sum(budget.values())
+        value = {"tcp_recv": 8e6 / total_ps, "udp_pps": 1e12 / total_ps / 50, "ping_rtt": total_ps / 1e4}[scenario]
+        name, unit = units[scenario]
+        finding = {
+            "rule": "sclk-above-rating",
+            "section": "6.3",
+            "what": "SCLK is faster than rated",
+            "seen": f"SCLK {board['sclk_hz']} Hz, rated 33300000 Hz",
+            "cure": "slow down",
+            "count": 3,
+            "at_ps": 1_500_000,
+        }
+        announced = any(a["rule"] == finding["rule"] for a in board["announced"])
+        finds = [finding] if board["sclk_hz"] > 33_300_000 else []
+        return {
+            "scenario": scenario,
+            "board": board["name"],
+            "path": path,
+            "library": library or board["library"],
+            "seed": seed,
+            "parameters": {"read_bytes": "2048", **parameters},
+            "figures": [] if ends == "void" else [{"name": name, "value": value, "unit": unit}],
+            "budget_ps": budget,
+            "measured_ps": total_ps,
+            "virtual_ps": total_ps + 1_000_000,
+            "spi_bytes": 2051,
+            "frames_on_wire": 7,
+            "findings": finds,
+            "unannounced": [] if announced else [f["rule"] for f in finds],
+            "fingerprint": f"{total_ps:016x}",
+            "supply_current_ma": 131.0,
+            "failure": "the receiver counts 3 bytes fewer" if ends == "void" else "",
+        }
+
+    fake.catalogue = catalogue
+    fake.load_board = load_board
+    fake.run = run
+    return fake
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The fake simulator with two boards, `fast` and `slow`; the folder of the board files."""
+    monkeypatch.setitem(sys.modules, "wizloop._sim", fake_simulator())
+    folder = tmp_path / "boards"
+    folder.mkdir()
+    (folder / "fast.toml").write_text(FAST_BOARD)
+    (folder / "slow.toml").write_text(SLOW_BOARD)
+    monkeypatch.setattr(boards, "folder", lambda: folder)
+    return folder
+
+
+Wizloop = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def wizloop(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Wizloop:
+    """Calls the program: exit code, stdout, stderr. Output goes into a pipe as far as the program can tell."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(sys, "argv", ["/somewhere/bin/wizloop"])
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return int(end.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def simulator() -> ModuleType:
+    """The compiled module. Missing, it is a skip on a desk and an error in CI."""
+    if importlib.util.find_spec("wizloop._sim") is None and not os.environ.get("CI"):
+        pytest.skip("the simulator module is not built: ci/setup builds it")
+    return importlib.import_module("wizloop._sim")

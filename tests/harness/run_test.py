@@ -1,0 +1,106 @@
+import json
+import shlex
+import signal
+import sys
+
+import pytest
+from wizloop import workers
+from wizloop.errors import InfrastructureError
+from wizloop.simulator import Request
+
+
+def test_shows_figures_budget_findings_and_fingerprint(fake, wizloop):
+    code, text, _ = wizloop("run", "tcp_recv", "--board", "fast", "--path", "burst", "--seed", "7")
+    assert code == 0
+    assert "tcp_recv on fast, burst path, ethernet2, seed 7" in text
+    assert "Mbit/s" in text
+    assert "spi_clock                 0.190 us" in text
+    assert "announced: the source ran it so" in text
+    assert text.splitlines()[-1].startswith("fingerprint 0")
+
+
+def test_an_unannounced_finding_shows_its_cure(fake, wizloop):
+    (fake / "slow.toml").write_text((fake / "slow.toml").read_text().replace("12_571_429", "40_000_000"))
+    _, text, _ = wizloop("run", "udp_pps", "--board", "slow")
+    assert "cure: slow down" in text
+
+
+def test_json_has_the_fields_of_the_design_and_budget_adds_up(fake, wizloop, tmp_path):
+    out = tmp_path / "run.json"
+    wizloop("run", "tcp_recv", "--board", "fast", "--json", out, "--set", "read_bytes=100")
+    document = json.loads(out.read_text())
+    fields = "scenario board path seed parameters figures budget_ns findings fingerprint virtual_s wall_s".split()
+    assert set(fields) <= set(document)
+    assert document["parameters"]["read_bytes"] == "100"
+    assert sum(round(1000 * ns) for ns in document["budget_ns"].values()) == round(1000 * document["measured_ns"])
+    assert document["findings"][0]["announced"] == "the source ran it so"
+
+
+def test_the_last_line_of_a_failure_is_the_command_that_repeats_it(fake, wizloop, tmp_path):
+    board = tmp_path / "it's mine.toml"
+    board.write_text((fake / "fast.toml").read_text())
+    pcap = tmp_path / "a b.pcapng"
+    arguments = ["run", "tcp_recv", "--board", board, "--path", "burst", "--library", "wizloop", "--seed", "5"]
+    arguments += ["--set", "fail=void", "--set", "read_bytes=a 'b'", "--pcap", pcap]
+    code, text, _ = wizloop(*arguments)
+    assert code == 1
+    *_, reason, last = text.splitlines()
+    assert reason == "failed: the receiver counts 3 bytes fewer"
+    program, *words = shlex.split(last)
+    assert program == "/somewhere/bin/wizloop"
+    assert words == [str(word) for word in arguments]
+    again, text_again, _ = wizloop(*words)
+    assert (again, text_again) == (code, text)
+
+
+def test_the_repeat_command_is_short_where_the_shell_finds_the_program(fake, wizloop, monkeypatch, tmp_path):
+    program = tmp_path / "wizloop"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [str(program)])
+    _, text, _ = wizloop("run", "tcp_recv", "--board", "fast", "--set", "fail=void")
+    assert text.splitlines()[-1] == "wizloop run tcp_recv --board fast --path byte --seed 1 --set fail=void"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "said"),
+    [
+        (["tcp_rec", "--board", "fast"], 2, "unknown scenario 'tcp_rec' (did you mean tcp_recv?)"),
+        (["tcp_recv", "--board", "fats"], 4, "did you mean fast?"),
+        (["tcp_recv", "--board", "no/such.toml"], 2, "no board file no/such.toml"),
+        (["tcp_recv", "--board", "fast", "--path", "brst"], 2, "did you mean burst?"),
+        (["tcp_recv", "--board", "slow", "--path", "dma"], 2, "slow.toml gives no dma_gap_ns; it has byte"),
+        (["tcp_recv", "--board", "fast", "--set", "read_byte=1"], 2, "did you mean read_bytes?"),
+        (["tcp_recv", "--board", "fast", "--set", "read_bytes"], 2, "--set wants KEY=VALUE, got 'read_bytes'"),
+        (["tcp_recv", "--board", "fast", "--set", "=5"], 2, "--set wants KEY=VALUE"),
+        (["tcp_recv", "--board", "fast", "--set", "fail=1", "--set", "fail=2"], 2, "fail twice"),
+        (["tcp_recv"], 2, "--board"),
+        (["tcp_recv", "--board", "fast", "--seed", "-1"], 2, "seed"),
+    ],
+)
+def test_mistakes_are_named(fake, wizloop, arguments, exit_code, said):
+    code, out, err = wizloop("run", *arguments)
+    assert code == exit_code
+    assert said in err
+    assert out == ""
+
+
+def test_a_simulator_that_dies_is_an_infrastructure_error_with_the_command(fake, wizloop):
+    code, _, err = wizloop("run", "tcp_recv", "--board", "fast", "--set", "fail=die")
+    assert code == 5
+    assert "SIGKILL" in err
+    assert "run tcp_recv --board fast --path byte --seed 1 --set fail=die" in err
+
+
+def test_a_simulator_that_hangs_is_ended_after_the_deadline(fake, monkeypatch):
+    monkeypatch.setattr(sys.modules["wizloop._sim"], "run", lambda **_: signal.pause())
+    with pytest.raises(InfrastructureError, match=r"no result within 0\.05 s of: .* run tcp_recv"):
+        workers.run_all([Request("tcp_recv", fake / "fast.toml")], deadline_s=0.05)
+
+
+def test_a_missing_module_says_what_builds_it(wizloop, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wizloop._sim", None)
+    code, _, err = wizloop("bench")
+    assert code == 5
+    assert "ci/setup builds it" in err

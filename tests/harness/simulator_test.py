@@ -1,0 +1,84 @@
+"""The Python side and the compiled module together."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from wizloop import boards
+from wizloop.errors import UsageError
+from wizloop.simulator import Request, catalogue, load_board, run_here
+
+pytestmark = pytest.mark.simulator
+
+
+def test_every_board_file_loads_and_fits_at_most_two_constants(simulator):
+    assert len(boards.names()) >= 5
+    for board in boards.load(None):
+        fitted = [constant for constant in board.constants.values() if constant.basis == "fit"]
+        assert len(fitted) <= 2
+        assert "byte" in board.paths
+        assert all(figure.scenario in catalogue() for figure in board.figures)
+
+
+def test_parameters_name_their_meaning(simulator):
+    for scenario in catalogue().values():
+        assert scenario.what and scenario.figure and scenario.unit
+        for parameter in scenario.parameters:
+            assert parameter.meaning
+
+
+def test_the_accounts_of_a_run_add_up_to_the_measured_time_exactly(simulator):
+    request = Request("ping_rtt", boards.find("teensy40-w5500"))
+    run = run_here(request)
+    assert run.failure == ""
+    assert sum(run.budget_ps.values()) == run.measured_ps
+    assert 0 < run.measured_ps <= run.virtual_ps
+    assert len(run.fingerprint) == 16
+
+
+def test_a_users_mistake_is_raised_with_the_message_of_the_simulator(simulator, tmp_path):
+    file = boards.find("w55rp20")
+    with pytest.raises(UsageError, match="no_such"):
+        run_here(Request("no_such", file))
+    with pytest.raises(UsageError, match="byte_gap"):
+        run_here(Request("ping_rtt", file, parameters={"board.byte_gap": "1"}))
+    broken = tmp_path / "broken.toml"
+    broken.write_text(file.read_text().replace("spi_mode = { value = 0", "spi_mode = { value = 1"))
+    with pytest.raises(UsageError, match=r"broken\.toml:\d+: spi_mode is 1"):
+        load_board(broken)
+
+
+def test_the_same_seed_gives_the_same_run_and_a_capture_beside_it(simulator, wizloop, tmp_path):
+    documents = []
+    for name in ("one", "two"):
+        arguments = ["run", "udp_rtt", "--board", "teensy40-w5500", "--path", "burst", "--seed", "9"]
+        arguments += ["--json", tmp_path / f"{name}.json", "--pcap", tmp_path / f"{name}.pcapng"]
+        code, _, _ = wizloop(*arguments)
+        assert code == 0
+        document = json.loads((tmp_path / f"{name}.json").read_text())
+        document.pop("wall_s")
+        documents.append(document)
+    assert documents[0] == documents[1]
+    assert (tmp_path / "one.pcapng").read_bytes() == (tmp_path / "two.pcapng").read_bytes()
+
+
+def test_tshark_reads_a_capture(simulator, wizloop, tmp_path):
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed: ci/setup installs it")
+    capture = tmp_path / "ping.pcapng"
+    wizloop("run", "ping_rtt", "--board", "teensy40-w5500", "--pcap", capture)
+    read = subprocess.run(["tshark", "-r", capture], capture_output=True, text=True, timeout=60, check=True)
+    assert "Echo (ping) reply" in read.stdout
+
+
+def test_fit_repeats_the_calibration_of_a_board(simulator, wizloop, tmp_path):
+    out = tmp_path / "fit.json"
+    code, _, _ = wizloop("fit", "--board", "stm32f405-arduino", "--json", out)
+    assert code == 0
+    rows = json.loads(out.read_text())["constants"]
+    assert {row["constant"] for row in rows} == {"byte_gap_ns", "burst_gap_ns"}
+    for row in rows:
+        assert row["met"]
+        assert abs(row["error_exact_pct"]) <= 0.01
+        assert row["exact"] == pytest.approx(row["in_file"], rel=0.1)
