@@ -1,7 +1,5 @@
 #include "sim/chip/chip.hpp"
 
-#include <fmt/format.h>
-
 namespace wizloop::chip {
 namespace {
 
@@ -19,21 +17,22 @@ void put_byte(std::uint16_t& value, std::uint16_t offset, std::uint16_t first, s
 }  // namespace
 
 Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& findings, const Random& random,
-           const Latencies& latencies)
+           const ChipConfig& config)
     : context_{queue,
                frames,
                trace,
                findings,
-               latencies,
+               config.latencies,
+               config.quirks,
                {},
                BufferMemory{random.stream("chip.memory.tx")},
                BufferMemory{random.stream("chip.memory.rx")},
                random.stream("chip.isn")},
       phy_{queue, context_.latencies},
       transmitter_{queue, phy_.bit_rate()},
-      engine_{context_, transmitter_, *this},
+      engine_{context_, judge_, transmitter_, *this},
       receiver_{context_, engine_, *this},
-      intn_{queue, latencies.event_to_intn},
+      intn_{queue, config.latencies.event_to_intn},
       front_{*this},
       pll_timer_{queue} {
   carve_memories();
@@ -105,20 +104,6 @@ Ring& Chip::ring(Block block) {
   return (block.is_tx_buffer() ? context_.tx_memory : context_.rx_memory).ring(block.socket());
 }
 
-void Chip::note_reserved_block(Block block) {
-  context_.findings.add(context_.queue.now(), Rule::reserved_block, fmt::format("BSB {}", block.bsb));
-}
-
-void Chip::note_register_read(Block block, std::uint16_t offset) {
-  if (block.is_common() && common_register_at(offset) == nullptr) {
-    context_.findings.add(context_.queue.now(), Rule::reserved_register,
-                          fmt::format("read of common 0x{:04X}", offset));
-  } else if (block.is_socket_registers() && socket_register_at(offset) == nullptr) {
-    context_.findings.add(context_.queue.now(), Rule::reserved_register,
-                          fmt::format("read of S{} 0x{:04X}", block.socket(), offset));
-  }
-}
-
 std::uint8_t Chip::fetch_register(Block block, std::uint16_t offset) {
   if (block.is_common()) return fetch_common(offset);
   if (block.is_socket_registers()) return fetch_socket(engine_.socket(block.socket()), offset);
@@ -126,6 +111,7 @@ std::uint8_t Chip::fetch_register(Block block, std::uint16_t offset) {
 }
 
 void Chip::write_register(Block block, std::uint16_t offset, std::uint8_t value) {
+  judge_.on_register_write(block, offset, value);
   if (block.is_common()) {
     write_common(offset, value);
   } else if (block.is_socket_registers()) {
@@ -146,15 +132,7 @@ std::uint8_t Chip::fetch_common(std::uint16_t offset) const {
 
 void Chip::write_common(std::uint16_t offset, std::uint8_t value) {
   const RegisterSpec* spec = common_register_at(offset);
-  if (spec == nullptr) {
-    context_.findings.add(context_.queue.now(), Rule::reserved_register,
-                          fmt::format("write to common 0x{:04X}", offset));
-    return;
-  }
-  if (spec->access == Access::read_only) {
-    context_.findings.add(context_.queue.now(), Rule::write_to_read_only, spec->name);
-    return;
-  }
+  if (spec == nullptr || spec->access == Access::read_only) return;
   switch (offset) {
     case common::MR:
       if ((value & mr::RST) != 0) {
@@ -199,7 +177,10 @@ std::uint8_t Chip::fetch_socket(const Socket& socket, std::uint16_t offset) {
       return byte_of(socket.tx_rd, offset, socket::Sn_TX_RD);
     case socket::Sn_TX_WR:
     case socket::Sn_TX_WR + 1:
-      return byte_of(socket.tx_wr, offset, socket::Sn_TX_WR);
+      return byte_of(context_.quirks.choice<TxWrReadback>(Quirk::tx_wr_readback) == TxWrReadback::latched
+                         ? socket.tx_wr
+                         : socket.tx_wr_written,
+                     offset, socket::Sn_TX_WR);
     case socket::Sn_RX_RSR:
     case socket::Sn_RX_RSR + 1:
       return byte_of(socket.received_size(), offset, socket::Sn_RX_RSR);
@@ -216,16 +197,7 @@ std::uint8_t Chip::fetch_socket(const Socket& socket, std::uint16_t offset) {
 
 void Chip::write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value) {
   const RegisterSpec* spec = socket_register_at(offset);
-  if (spec == nullptr) {
-    context_.findings.add(context_.queue.now(), Rule::reserved_register,
-                          fmt::format("write to S{} 0x{:04X}", socket.number, offset));
-    return;
-  }
-  if (spec->access == Access::read_only) {
-    context_.findings.add(context_.queue.now(), Rule::write_to_read_only,
-                          fmt::format("S{} {}", socket.number, spec->name));
-    return;
-  }
+  if (spec == nullptr || spec->access == Access::read_only) return;
   switch (offset) {
     case socket::Sn_CR:
       return engine_.command(socket, value);

@@ -9,6 +9,7 @@
 
 #include "sim/chip/context.hpp"
 #include "sim/chip/interrupt.hpp"
+#include "sim/chip/judge.hpp"
 #include "sim/chip/phy.hpp"
 #include "sim/chip/receiver.hpp"
 #include "sim/chip/socket_engine.hpp"
@@ -17,12 +18,18 @@
 
 namespace wizloop::chip {
 
+// What can be set before power-up: chip.latency.NAME_ns, chip.quirk.NAME.
+struct ChipConfig {
+  Latencies latencies;
+  Quirks quirks;
+};
+
 class Chip final : public wire::FrameSink, private BlockAccess, private InterruptListener {
  public:
   // Powered up with everything at reset values, no cable, no link. Chance comes from the streams "chip.isn" and
   // "chip.memory".
   Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& findings, const Random& random,
-       const Latencies& latencies = {});
+       const ChipConfig& config = {});
   Chip(const Chip&) = delete;
   Chip& operator=(const Chip&) = delete;
 
@@ -51,12 +58,28 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   // One byte of any block, as the host would read it, without any time or side effect.
   std::uint8_t peek(Block block, std::uint16_t offset);
 
+  // The switches that this run has asked for so far.
+  std::vector<Quirk> quirks_touched() const { return context_.quirks.touched(); }
+
  private:
   std::uint8_t fetch_register(Block block, std::uint16_t offset) override;
   void write_register(Block block, std::uint16_t offset, std::uint8_t value) override;
-  void note_register_read(Block block, std::uint16_t offset) override;
+  void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) override {
+    judge_.on_register_read(block, offset, value);
+  }
+  void note_buffer_data(Block block, std::uint16_t offset, std::size_t bytes, bool is_write) override {
+    if (is_write) {
+      judge_.on_buffer_write(block, offset, bytes);
+    } else {
+      judge_.on_buffer_read(block, offset, bytes);
+    }
+  }
   Ring& ring(Block block) override;
-  void note_reserved_block(Block block) override;
+  void note_select() override { judge_.on_select(); }
+  void note_block_selected(Block block) override { judge_.on_block_selected(block); }
+  void note_deselect(std::size_t header_bytes, std::size_t data_bytes) override {
+    judge_.on_deselect(header_bytes, data_bytes);
+  }
   void on_interrupts_changed() override;
 
   std::uint8_t fetch_common(std::uint16_t offset) const;
@@ -68,6 +91,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   void reset_registers();
 
   Context context_;
+  Judge judge_{context_};
   Phy phy_;
   Transmitter transmitter_;
   SocketEngine engine_;

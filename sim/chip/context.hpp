@@ -4,6 +4,7 @@
 #include "sim/chip/buffer_memory.hpp"
 #include "sim/chip/common_registers.hpp"
 #include "sim/chip/latencies.hpp"
+#include "sim/chip/quirks.hpp"
 #include "sim/core/event_queue.hpp"
 #include "sim/core/finding.hpp"
 #include "sim/core/random.hpp"
@@ -18,6 +19,7 @@ struct Context {
   Trace& trace;
   Findings& findings;
   Latencies latencies;
+  Quirks quirks;
   CommonRegisters common;
   BufferMemory tx_memory;
   BufferMemory rx_memory;

@@ -24,8 +24,8 @@ constexpr std::size_t ip_payload_at = wire::ethernet_header_bytes + wire::Ipv4He
 
 }  // namespace
 
-SocketEngine::SocketEngine(Context& context, Transmitter& transmitter, InterruptListener& listener)
-    : context_{context}, transmitter_{transmitter}, listener_{listener}, pump_timer_{context.queue} {
+SocketEngine::SocketEngine(Context& context, Judge& judge, Transmitter& transmitter, InterruptListener& listener)
+    : context_{context}, judge_{judge}, transmitter_{transmitter}, listener_{listener}, pump_timer_{context.queue} {
   for (int n = 0; n < socket_count; ++n) {
     auto& socket = sockets_[static_cast<std::size_t>(n)];
     socket = std::make_unique<Socket>(context.queue);
@@ -74,26 +74,20 @@ void SocketEngine::execute(Socket& socket, std::uint8_t code) {
     case sn_cr::RECV:
       return receive(socket);
     case sn_cr::SEND_KEEP:
-      context_.findings.add(context_.queue.now(), Rule::not_modelled, "Sn_CR = SEND_KEEP");
-      return;
+      return judge_.on_not_modelled("Sn_CR = SEND_KEEP");
     default:
       return illegal(socket, code);
   }
 }
 
-void SocketEngine::illegal(Socket& socket, std::uint8_t code) {
-  context_.findings.add(
-      context_.queue.now(), Rule::illegal_command,
-      fmt::format("S{} Sn_CR = 0x{:02X} while Sn_SR = 0x{:02X}", socket.number, code, socket.status()));
-}
+void SocketEngine::illegal(Socket& socket, std::uint8_t code) { judge_.on_illegal_command(socket, code); }
 
 void SocketEngine::open(Socket& socket) {
   if (socket.status() != sn_sr::CLOSED) return illegal(socket, sn_cr::OPEN);
   const std::uint8_t protocol = socket.protocol();
   if (protocol == sn_mr::IPRAW || protocol == sn_mr::MACRAW || socket.mode(sn_mr::MULTI)) {
-    context_.findings.add(context_.queue.now(), Rule::not_modelled,
-                          fmt::format("S{} OPEN with Sn_MR = 0x{:02X}", socket.number, socket.bytes[socket::Sn_MR]));
-    return;
+    return judge_.on_not_modelled(
+        fmt::format("S{} OPEN with Sn_MR = 0x{:02X}", socket.number, socket.bytes[socket::Sn_MR]));
   }
   if (protocol != sn_mr::TCP && protocol != sn_mr::UDP) return illegal(socket, sn_cr::OPEN);
   ++socket.epoch;
@@ -158,7 +152,7 @@ void SocketEngine::send(Socket& socket, std::uint8_t code) {
   const bool tcp_sends = (status == sn_sr::ESTABLISHED || status == sn_sr::CLOSE_WAIT) && code == sn_cr::SEND;
   if (!tcp_sends && status != sn_sr::UDP) return illegal(socket, code);
   if (socket.sending) {
-    context_.findings.add(context_.queue.now(), Rule::send_while_sending, fmt::format("S{}", socket.number));
+    judge_.on_send_while_sending(socket);
     socket.send_again = true;
     return;
   }
@@ -168,11 +162,7 @@ void SocketEngine::send(Socket& socket, std::uint8_t code) {
 void SocketEngine::start_send(Socket& socket, bool with_arp) {
   const Instant now = context_.queue.now();
   const auto length = static_cast<std::uint16_t>(socket.tx_wr_written - socket.tx_wr);
-  if (length > tx_free_size(socket)) {
-    context_.findings.add(
-        now, Rule::write_beyond_free,
-        fmt::format("S{} Sn_TX_WR advanced by {} with Sn_TX_FSR = {}", socket.number, length, tx_free_size(socket)));
-  }
+  judge_.on_send(socket, length, tx_free_size(socket));
   const std::uint16_t from = socket.tx_wr;
   socket.tx_wr = socket.tx_wr_written;
   socket.sending = true;

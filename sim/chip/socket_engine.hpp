@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "sim/chip/context.hpp"
+#include "sim/chip/judge.hpp"
 #include "sim/chip/socket.hpp"
 #include "sim/chip/transmitter.hpp"
 #include "sim/wire/arp.hpp"
@@ -25,7 +26,7 @@ class InterruptListener {
 
 class SocketEngine {
  public:
-  SocketEngine(Context& context, Transmitter& transmitter, InterruptListener& listener);
+  SocketEngine(Context& context, Judge& judge, Transmitter& transmitter, InterruptListener& listener);
 
   Socket& socket(int n) { return *sockets_[static_cast<std::size_t>(n)]; }
   const Socket& socket(int n) const { return *sockets_[static_cast<std::size_t>(n)]; }
@@ -96,6 +97,7 @@ class SocketEngine {
   void illegal(Socket& socket, std::uint8_t code);
 
   Context& context_;
+  Judge& judge_;
   Transmitter& transmitter_;
   InterruptListener& listener_;
   std::array<std::unique_ptr<Socket>, socket_count> sockets_;

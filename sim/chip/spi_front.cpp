@@ -13,7 +13,14 @@ constexpr std::uint8_t write_miso = 0x00;
 
 void SpiFront::select() {
   selected_ = true;
+  data_bytes_ = 0;
   start_frame();
+  access_.note_select();
+}
+
+void SpiFront::deselect() {
+  if (selected_) access_.note_deselect(static_cast<std::size_t>(phase_), data_bytes_);
+  selected_ = false;
 }
 
 void SpiFront::start_frame() {
@@ -39,12 +46,14 @@ std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
       begin_data(mosi);
       break;
     case Phase::data:
+      ++data_bytes_;
       if (is_buffer_) {
+        access_.note_buffer_data(block_, address_, 1, is_write_);
         if (is_write_) ring_->write(address_, mosi);
       } else if (is_write_) {
         access_.write_register(block_, address_, mosi);
       } else {
-        access_.note_register_read(block_, address_);
+        access_.note_register_read(block_, address_, miso);
       }
       ++address_;  // wraps from 0xFFFF to 0 in the same block
       next_miso_ = is_write_ ? write_miso : fetch();
@@ -61,7 +70,7 @@ void SpiFront::begin_data(std::uint8_t control) {
   fixed_left_ = fixed_length[control & 0x03];
   is_buffer_ = block_.is_tx_buffer() || block_.is_rx_buffer();
   ring_ = is_buffer_ ? &access_.ring(block_) : nullptr;
-  if (block_.is_reserved()) access_.note_reserved_block(block_);
+  access_.note_block_selected(block_);
   phase_ = Phase::data;
   next_miso_ = is_write_ ? write_miso : fetch();
 }
@@ -85,6 +94,8 @@ void SpiFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std:
     if (miso != nullptr) std::memset(miso, 0, count);
     return;
   }
+  data_bytes_ += count;
+  access_.note_buffer_data(block_, address_, count, is_write_);
   if (is_write_) {
     if (mosi != nullptr) {
       ring_->write(address_, mosi, count);

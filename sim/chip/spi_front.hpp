@@ -32,11 +32,15 @@ class BlockAccess {
   virtual std::uint8_t fetch_register(Block block, std::uint16_t offset) = 0;
   virtual void write_register(Block block, std::uint16_t offset, std::uint8_t value) = 0;
   // The host really clocked out a register byte.
-  virtual void note_register_read(Block block, std::uint16_t offset) = 0;
+  virtual void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) = 0;
+  // The host clocks buffer data in or out, about to take effect.
+  virtual void note_buffer_data(Block block, std::uint16_t offset, std::size_t bytes, bool is_write) = 0;
   // The ring behind a buffer block; may change whenever a register is written.
   virtual Ring& ring(Block block) = 0;
-  // A reserved block was selected.
-  virtual void note_reserved_block(Block block) = 0;
+  // A frame begins, its control byte is in, it ends: with fewer than three header bytes if it was cut short.
+  virtual void note_select() = 0;
+  virtual void note_block_selected(Block block) = 0;
+  virtual void note_deselect(std::size_t header_bytes, std::size_t data_bytes) = 0;
 
  protected:
   ~BlockAccess() = default;
@@ -47,7 +51,7 @@ class SpiFront final : public SpiTarget {
   explicit SpiFront(BlockAccess& access) : access_{access} {}
 
   void select() override;
-  void deselect() override { selected_ = false; }
+  void deselect() override;
   std::uint8_t exchange(std::uint8_t mosi) override;
   std::size_t quiet_bytes() const override;
   void exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) override;
@@ -74,6 +78,7 @@ class SpiFront final : public SpiTarget {
   std::size_t fixed_left_ = 0;  // 0 in variable data length mode
   Ring* ring_ = nullptr;
   std::uint8_t next_miso_ = 0;
+  std::size_t data_bytes_ = 0;  // of this select, for whoever watches
 };
 
 }  // namespace wizloop::chip
