@@ -8,14 +8,6 @@ patterns::Endpoint endpoint(wire::Ipv4Address ip, std::uint16_t port) {
   return endpoint;
 }
 
-bool wait_until(World& world, const std::function<bool()>& step) {
-  const Instant deadline = world.now() + patience;
-  while (world.now() < deadline) {
-    if (step()) return true;
-  }
-  return false;
-}
-
 double megabits_per_second(std::uint64_t bytes, Duration elapsed) {
   return static_cast<double>(bytes) * 8 / static_cast<double>(elapsed.count()) * 1e6;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "harness/scenario/experiment.hpp"
@@ -22,7 +21,14 @@ inline constexpr Parameter buffer_kib_parameter = {"buffer_kib", "2", "TX and RX
 patterns::Endpoint endpoint(wire::Ipv4Address ip, std::uint16_t port);
 
 // Repeats `step` until it returns true; false if that takes longer than `patience`.
-bool wait_until(World& world, const std::function<bool()>& step);
+template <typename Step>
+bool wait_until(World& world, Step step) {
+  const Instant deadline = world.now() + patience;
+  while (world.now() < deadline) {
+    if (step()) return true;
+  }
+  return false;
+}
 
 double megabits_per_second(std::uint64_t bytes, Duration elapsed);
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "sim/bus/profile.hpp"
+#include "tests/support/allocation_counter.hpp"
 
 namespace wizloop::scenario {
 namespace {
@@ -106,6 +107,24 @@ TEST(ScenarioTest, BetterPathsAreFaster) {
   }
   EXPECT_LT(mbit[0], mbit[1]);
   EXPECT_LT(mbit[1], mbit[2]);
+}
+
+TEST(ScenarioTest, TheSteadyPathAllocatesNothing) {
+  // Eight times the bytes and frames must not cost one allocation more.
+  for (const char* scenario : {"tcp_xmit", "tcp_recv"}) {
+    for (const char* path : {"byte", "dma"}) {
+      std::vector<std::uint64_t> allocations;
+      for (const char* bytes : {"262144", "262144", "2097152"}) {
+        RunRequest wanted = request(scenario, path);
+        wanted.parameters = {{"total_bytes", bytes}};
+        const std::uint64_t before = allocation_count();
+        ASSERT_TRUE(run(wanted));
+        allocations.push_back(allocation_count() - before);
+      }
+      // The first run of a process also fills what is kept for good.
+      EXPECT_EQ(allocations[1], allocations[2]) << scenario << " " << path;
+    }
+  }
 }
 
 TEST(ScenarioTest, BoardConstantsCanBeOverridden) {
