@@ -85,8 +85,8 @@ class World final : private bus::AwaitedSource {
   Account awaited() const override;
 
   Setup setup_;
-  EventQueue queue_;
   wire::FramePool frames_;
+  EventQueue queue_;  // may end with frames in flight
   Random random_;
   Trace trace_;
   Findings findings_;

@@ -35,8 +35,8 @@ class Bench final : private bus::AwaitedSource {
   Account awaited() const override { return Account::peer; }
 
   bus::BoardProfile profile_;
-  EventQueue queue_;
   wire::FramePool frames_;
+  EventQueue queue_;
   Trace trace_;
   Findings findings_;
   Budget budget_;

@@ -48,8 +48,8 @@ class TestBoard final : private wire::FrameSink {
     chip.plug_in_settled();
   }
 
-  EventQueue queue;
   wire::FramePool frames;
+  EventQueue queue;
   Trace trace;
   Findings findings;
   Random random;

@@ -133,6 +133,14 @@ TEST(PhyTest, ForcedTenFullReadsCd) {
   EXPECT_EQ(phycfgr(board), 0xCD);
 }
 
+// The pool that frames come from must outlive the queue that holds frames in flight; AddressSanitizer sees it if not.
+TEST(ChipTest, MayEndWithAFrameInReception) {
+  TestBoard board;
+  board.configure();
+  board.arrive_ping(1, 32);
+  EXPECT_TRUE(board.chip.busy());
+}
+
 TEST(PhyTest, SupplyCurrentFollowsTheState) {
   TestBoard board;
   EXPECT_EQ(board.chip.supply_current_ma(true), 132);
