@@ -23,6 +23,7 @@
 
 #include "harness/scenario/scenario.hpp"
 #include "sim/bus/profile.hpp"
+#include "sim/chip/chip_config.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -87,6 +88,17 @@ nb::list catalogue() {
   return scenarios;
 }
 
+nb::list quirks() {
+  nb::list options;
+  for (const chip::ChipOption& option : chip::chip_options()) {
+    const bool is_quirk = option.kind == chip::ChipOption::Kind::quirk;
+    options.append(dict_of("name", option.name, "kind", is_quirk ? "quirk" : "latency", "choices", option.choices,
+                           "default", option.default_value, "trust", chip::name_of(option.trust), "source",
+                           option.source, "question", option.question));
+  }
+  return options;
+}
+
 nb::list dicts_of(const std::vector<Finding>& findings) {
   nb::list dicts;
   for (const Finding& finding : findings) {
@@ -118,6 +130,10 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
   for (const scenario::Figure& figure : result.figures) {
     figures.append(dict_of("name", figure.name, "value", figure.value, "unit", figure.unit));
   }
+  nb::list assumptions;
+  for (const scenario::Assumption& assumption : result.assumptions) {
+    assumptions.append(dict_of("name", assumption.name, "choice", assumption.choice, "trust", assumption.trust));
+  }
   nb::dict budget;
   for (std::size_t i = 0; i < account_count; ++i) budget[nb::cast(account_names[i])] = result.budget.of[i].count();
 
@@ -125,8 +141,9 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                  "seed", result.seed, "parameters", result.parameters, "figures", figures, "budget_ps", budget,
                  "measured_ps", result.measured.count(), "virtual_ps", result.virtual_time.count(), "spi_bytes",
                  result.spi_bytes, "frames_on_wire", result.frames_on_wire, "findings", dicts_of(result.findings),
-                 "unannounced", result.unannounced, "fingerprint", fmt::format("{:016x}", result.fingerprint),
-                 "supply_current_ma", result.supply_current_ma, "failure", result.failure);
+                 "unannounced", result.unannounced, "assumptions", assumptions, "fingerprint",
+                 fmt::format("{:016x}", result.fingerprint), "supply_current_ma", result.supply_current_ma, "failure",
+                 result.failure);
 }
 
 nb::object dict_or_none(const std::optional<bus::PathCost>& cost) {
@@ -173,6 +190,7 @@ nb::dict load_board(const std::filesystem::path& file) {
 NB_MODULE(_sim, module) {
   module.doc() = "The W5500 simulator: scenario catalogue, runs and board files.";
   module.def("catalogue", &wizloop::catalogue, "Scenarios with their figure and parameters.");
+  module.def("quirks", &wizloop::quirks, "Everything that the W5500's datasheet leaves open: switches and latencies.");
   module.def("load_board", &wizloop::load_board, "file"_a, "A board file, checked.");
   module.def("run", &wizloop::run, "scenario"_a, "board_file"_a, "path"_a, "library"_a, "seed"_a, "parameters"_a,
              "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(),

@@ -9,6 +9,7 @@ namespace wizloop::scenario {
 namespace {
 
 constexpr std::string_view board_prefix = "board.";
+constexpr std::string_view chip_prefix = "chip.";
 
 Result<std::unique_ptr<Experiment>> find_experiment(const std::string& name) {
   std::vector<std::string> names;
@@ -53,15 +54,28 @@ class RequestedWorlds final : public Worlds {
   bool fresh_ = false;
 };
 
-std::vector<std::string> unannounced(const std::vector<Finding>& findings, const bus::BoardProfile& board) {
+std::vector<std::string> unannounced(const std::vector<Finding>& findings, const bus::BoardProfile& board,
+                                     bool strict) {
   std::vector<std::string> ids;
   for (const Finding& finding : findings) {
     const std::string id{text_of(finding.rule).id};
-    const bool announced = std::ranges::any_of(
-        board.announced, [&id](const bus::Announcement& announcement) { return announcement.rule == id; });
+    const bool announced =
+        !strict && std::ranges::any_of(board.announced, [&id](const bus::Announcement& announcement) {
+          return announcement.rule == id;
+        });
     if (!announced && std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
   }
   return ids;
+}
+
+std::vector<Assumption> assumptions(const chip::Quirks& quirks) {
+  std::vector<Assumption> all;
+  for (const chip::Quirk quirk : quirks.touched()) {
+    const chip::QuirkSpec& spec = chip::quirk_table()[static_cast<std::size_t>(quirk)];
+    all.push_back({fmt::format("chip.quirk.{}", spec.name), std::string{quirks.chosen(quirk)},
+                   std::string{chip::name_of(spec.trust)}});
+  }
+  return all;
 }
 
 void seal(RunResult& result, Fingerprint& fingerprint) {
@@ -95,14 +109,18 @@ Result<RunResult> run(const RunRequest& request) {
   auto board = bus::load_board(request.board_file);
   if (!board) return board.error();
 
+  chip::ChipConfig chip;
   std::map<std::string, std::string> given;
   for (const auto& [name, value] : request.parameters) {
-    if (!name.starts_with(board_prefix)) {
+    if (name.starts_with(board_prefix)) {
+      const auto applied = bus::apply_override(board.value(), name.substr(board_prefix.size()), value);
+      if (!applied) return applied.error();
+    } else if (name.starts_with(chip_prefix)) {
+      const auto applied = chip::set_chip_option(chip, name, value);
+      if (!applied) return applied.error();
+    } else {
       given.emplace(name, value);
-      continue;
     }
-    const auto applied = bus::apply_override(board.value(), name.substr(board_prefix.size()), value);
-    if (!applied) return applied.error();
   }
   const ScenarioInfo info = experiment.value()->info();
   auto parameters = Parameters::make(info.parameters, given);
@@ -113,6 +131,7 @@ Result<RunResult> run(const RunRequest& request) {
               .library = request.library.empty() ? board.value().library : request.library,
               .seed = request.seed,
               .buffer_kib = experiment.value()->buffer_kib(parameters.value()),
+              .chip = chip,
               .pcap_file = request.pcap_file,
               .trace_file = request.trace_file};
   RequestedWorlds worlds{setup};
@@ -136,10 +155,12 @@ Result<RunResult> run(const RunRequest& request) {
   result.spi_bytes = world.bus().bytes();
   result.frames_on_wire = world.frames_on_wire();
   result.findings = world.findings().all();
-  result.unannounced = unannounced(result.findings, board.value());
+  result.unannounced = unannounced(result.findings, board.value(), chip.strict);
+  result.assumptions = assumptions(world.quirks());
   result.failure = outcome.failure;
   if (result.failure.empty() && !result.unannounced.empty()) {
-    result.failure = fmt::format("findings that nobody announced: {}", fmt::join(result.unannounced, ", "));
+    result.failure = fmt::format("findings {}: {}", chip.strict ? "under chip.preset=strict" : "that nobody announced",
+                                 fmt::join(result.unannounced, ", "));
   }
   seal(result, world.fingerprint());
   if (const auto error = world.finish_files()) return *error;

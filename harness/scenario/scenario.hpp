@@ -38,9 +38,16 @@ struct RunRequest {
   std::string path = "byte";  // "byte", "burst" or "dma"
   std::string library;        // empty: the board's own; "wizloop": the project's driver
   std::uint64_t seed = 1;
-  std::map<std::string, std::string> parameters;  // overrides; board constants as "board.KEY"
+  std::map<std::string, std::string> parameters;  // overrides; also "board.KEY" and "chip.OPTION"
   std::optional<std::filesystem::path> pcap_file;
   std::optional<std::filesystem::path> trace_file;
+};
+
+// An open question about the chip (chip.quirk.NAME) that came up in a run, and what the run took for its answer.
+struct Assumption {
+  std::string name;
+  std::string choice;
+  std::string trust;  // how far to trust the default: "datasheet", "observed", "sibling", "inferred" or "unverified"
 };
 
 struct RunResult {
@@ -57,7 +64,8 @@ struct RunResult {
   std::uint64_t spi_bytes = 0;
   std::uint64_t frames_on_wire = 0;
   std::vector<Finding> findings;
-  std::vector<std::string> unannounced;  // ids of the findings that nobody announced
+  std::vector<std::string> unannounced;  // ids of the findings that nobody announced; with chip.preset=strict of all
+  std::vector<Assumption> assumptions;
   std::uint64_t fingerprint = 0;
   double supply_current_ma = 0;  // of the chip while the figure was measured, from its PHY state
   std::string failure;           // why the run failed or is void; empty: it passed

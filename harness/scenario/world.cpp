@@ -81,7 +81,7 @@ std::optional<Error> World::build() {
     trace_.add(*text_trace_);
   }
   link_.emplace(queue_, random_, net::LinkProfile{});
-  chip_.emplace(queue_, frames_, trace_, findings_, random_);
+  chip_.emplace(queue_, frames_, trace_, findings_, random_, setup_.chip);
   link_->attach(net::End::board, *chip_);
   chip_->connect(link_->transmitter(net::End::board));
   chip_->plug_in_settled();

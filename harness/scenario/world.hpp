@@ -31,6 +31,7 @@ struct Setup {
   std::string library;  // as in board files, or "wizloop"
   std::uint64_t seed = 1;
   std::uint8_t buffer_kib = 2;
+  chip::ChipConfig chip;
   std::optional<std::filesystem::path> pcap_file;
   std::optional<std::filesystem::path> trace_file;
 };
@@ -70,6 +71,7 @@ class World final : private bus::AwaitedSource {
   void begin_measurement();
   Measurement end_measurement();
 
+  const chip::Quirks& quirks() const { return chip_->quirks(); }
   const Findings& findings() const { return findings_; }
   Fingerprint& fingerprint() { return fingerprint_; }
   std::uint64_t frames_on_wire() const;

@@ -10,11 +10,11 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include "sim/core/finding.hpp"
+#include "sim/core/nearest.hpp"
 
 namespace wizloop::bus {
 namespace {
@@ -121,27 +121,6 @@ bool in_range(const NumberKey& key, double value) {
 std::string expected_word(Names allowed) {
   if (allowed.size() == 1) return std::string{allowed.front()};
   return fmt::format("one of {}", fmt::join(allowed, ", "));
-}
-
-// How many letters have to be changed, added or dropped to make one word of another.
-std::size_t distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-std::string_view nearest(std::string_view word, Names known) {
-  return *std::min_element(known.begin(), known.end(), [word](std::string_view a, std::string_view b) {
-    return distance(word, a) < distance(word, b);
-  });
 }
 
 // "turnaround_us" of "peer.turnaround_us", and which table it stands in: "" or "peer".

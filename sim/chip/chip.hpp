@@ -7,6 +7,7 @@
 //   chip.spi().select(); ...
 #pragma once
 
+#include "sim/chip/chip_config.hpp"
 #include "sim/chip/context.hpp"
 #include "sim/chip/interrupt.hpp"
 #include "sim/chip/judge.hpp"
@@ -17,12 +18,6 @@
 #include "sim/chip/transmitter.hpp"
 
 namespace wizloop::chip {
-
-// What can be set before power-up: chip.latency.NAME_ns, chip.quirk.NAME.
-struct ChipConfig {
-  Latencies latencies;
-  Quirks quirks;
-};
 
 class Chip final : public wire::FrameSink, private BlockAccess, private InterruptListener {
  public:
@@ -58,8 +53,8 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   // One byte of any block, as the host would read it, without any time or side effect.
   std::uint8_t peek(Block block, std::uint16_t offset);
 
-  // The switches that this run has asked for so far.
-  std::vector<Quirk> quirks_touched() const { return context_.quirks.touched(); }
+  // The switches, and which of them this run has asked for so far.
+  const Quirks& quirks() const { return context_.quirks; }
 
  private:
   std::uint8_t fetch_register(Block block, std::uint16_t offset) override;

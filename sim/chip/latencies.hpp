@@ -2,6 +2,10 @@
 // value is an assumption, bounded by what drivers rely on (SEND to SENDOK of a full frame within 200 us at 100 Mbit/s).
 #pragma once
 
+#include <span>
+#include <string_view>
+
+#include "sim/chip/trust.hpp"
 #include "sim/core/time.hpp"
 
 namespace wizloop::chip {
@@ -36,5 +40,15 @@ struct Latencies {
   Duration link_negotiated = 2s;                 // cable in or PHY reset until LNK rises, with auto-negotiation
   Duration link_forced = 500ms;                  // the same with a forced mode
 };
+
+struct LatencySpec {
+  std::string_view name;  // as in chip.latency.NAME_ns
+  Duration Latencies::*member;
+  Trust trust;
+  std::string_view source;
+  std::string_view question;  // one line
+};
+
+std::span<const LatencySpec> latency_table();
 
 }  // namespace wizloop::chip

@@ -32,6 +32,11 @@ bool Quirks::set(std::string_view name, std::string_view choice) {
   return true;
 }
 
+std::string_view Quirks::chosen(Quirk quirk) const {
+  const auto index = static_cast<std::size_t>(quirk);
+  return table[index].choices[chosen_[index]];
+}
+
 std::vector<Quirk> Quirks::touched() const {
   std::vector<Quirk> quirks;
   for (const QuirkSpec& spec : table) {

@@ -8,22 +8,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-namespace wizloop::chip {
+#include "sim/chip/trust.hpp"
 
-// How far to trust a default.
-enum class Trust : std::uint8_t {
-  datasheet,   // stated by the maker
-  observed,    // seen on silicon by users
-  sibling,     // stated for a W5100, W5200 or W6100
-  inferred,    // follows from drivers that work
-  unverified,  // no source, or sources disagree: a proposal
-};
-std::string_view name_of(Trust trust);
+namespace wizloop::chip {
 
 enum class Quirk : std::uint8_t {
   tx_wr_readback,
@@ -55,6 +46,9 @@ class Quirks {
 
   // False if there is no such quirk or choice.
   bool set(std::string_view name, std::string_view choice);
+
+  // The choice that a quirk stands at, as a word; without touching it.
+  std::string_view chosen(Quirk quirk) const;
 
   std::vector<Quirk> touched() const;
 

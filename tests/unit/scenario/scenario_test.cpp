@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -158,6 +159,43 @@ TEST(ScenarioTest, FindingThatNobodyAnnouncedFailsTheRun) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result.value().failure, "findings that nobody announced: reserved-block");
   EXPECT_THAT(result.value().unannounced, SizeIs(1));
+}
+
+TEST(ScenarioTest, ChipOptionsAreTakenAndReported) {
+  RunRequest wanted = request("ping_rtt");
+  wanted.parameters = brief("ping_rtt");
+  const auto normal = run(wanted);
+  wanted.parameters["chip.latency.ping_to_reply_ns"] = "60000";
+  const auto slow = run(wanted);
+  ASSERT_TRUE(normal && slow) << slow.error().message;
+  EXPECT_NEAR(slow.value().figures[0].value - normal.value().figures[0].value, 50, 1);
+  EXPECT_EQ(slow.value().parameters.at("chip.latency.ping_to_reply_ns"), "60000");
+  wanted.parameters = {{"chip.quirk.tx_wr_readbak", "plain"}};
+  EXPECT_THAT(run(wanted).error().message, HasSubstr("chip.quirk.tx_wr_readback"));
+}
+
+TEST(ScenarioTest, ARunNamesTheAssumptionsThatItTouched) {
+  RunRequest wanted = request("udp_rtt", "burst", "ethernet3");
+  wanted.parameters = brief("udp_rtt");
+  wanted.parameters["chip.quirk.tx_wr_readback"] = "plain";
+  const auto result = run(wanted);
+  ASSERT_TRUE(result) << result.error().message;
+  const auto& assumptions = result.value().assumptions;
+  const auto found = std::ranges::find(assumptions, "chip.quirk.tx_wr_readback", &Assumption::name);
+  ASSERT_NE(found, assumptions.end());
+  EXPECT_EQ(found->choice, "plain");
+  EXPECT_EQ(found->trust, "observed");
+}
+
+TEST(ScenarioTest, StrictFailsOnFindingsThatTheBoardAnnounced) {
+  RunRequest wanted = request("ping_rtt");
+  wanted.parameters = brief("ping_rtt");
+  const auto silicon = run(wanted);
+  wanted.parameters["chip.preset"] = "strict";
+  const auto strict = run(wanted);
+  ASSERT_TRUE(silicon && strict) << strict.error().message;
+  EXPECT_THAT(silicon.value().failure, IsEmpty());
+  EXPECT_EQ(strict.value().failure, "findings under chip.preset=strict: sclk-above-rating");
 }
 
 TEST(ScenarioTest, CaptureAndTraceAreWritten) {
