@@ -44,9 +44,10 @@ void Chip::set_rstn(bool high) {
   if (!high) {
     pll_timer_.stop();
     front_.set_held_in_reset(true);
+    reset_registers();
+    phy_.hold_in_reset();
     return;
   }
-  reset_registers();
   phy_.hardware_reset();
   pll_timer_.start(pll_lock, [this] { front_.set_held_in_reset(false); });
 }

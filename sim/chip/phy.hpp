@@ -36,6 +36,12 @@ class Phy {
 
   // The register goes back to its reset value and the link stays (assumption; nobody says what MR.RST does here).
   void reset_register() { written_ = reset_value; }
+  // RSTn is low: no link, whatever the cable does.
+  void hold_in_reset() {
+    timer_.stop();
+    written_ &= static_cast<std::uint8_t>(~RST);
+    link_ = false;
+  }
   void hardware_reset() {
     reset_register();
     mode_ = all_capable;
