@@ -1,0 +1,181 @@
+// Sn_CR and Sn_SR: facts sections 3.1, 3.2, 3.4 and 4.4 as far as they are not about one protocol.
+#include "tests/conformance/fixture.hpp"
+
+namespace wizloop::conformance {
+namespace {
+
+class CommandTest : public TcpTest {};
+
+// 3.2, 9.3: acceptance takes less than a microsecond; drivers find 0 on the next frame.
+TEST_F(CommandTest, CommandIsTakenWithinAMicrosecond) {
+  set(0, "Sn_MR", mode::UDP);
+  set(0, "Sn_CR", cr::OPEN);
+  wait(1us);
+  EXPECT_EQ(get(0, "Sn_CR"), 0U);
+  EXPECT_EQ(status(0), sr::UDP);
+}
+
+TEST_F(CommandTest, OpenGivesTheStateOfItsMode) {
+  open(0, mode::TCP, 5000);
+  EXPECT_EQ(status(0), sr::INIT);
+  open(1, mode::UDP, 5001);
+  EXPECT_EQ(status(1), sr::UDP);
+}
+
+// 3.1, 3.2: each socket can be TCP or UDP.
+TEST_F(CommandTest, EverySocketOpensInTcpAndInUdp) {
+  for (int n = 0; n < 8; ++n) {
+    open(n, mode::TCP, 5000);
+    EXPECT_EQ(status(n), sr::INIT) << n;
+    command(n, cr::CLOSE);
+    open(n, mode::UDP, 5000);
+    EXPECT_EQ(status(n), sr::UDP) << n;
+    command(n, cr::CLOSE);
+    EXPECT_EQ(status(n), sr::CLOSED) << n;
+  }
+}
+
+// 3.1: protocol 0 and those that do not exist give no open socket.
+TEST_F(CommandTest, OpenWithoutAKnownProtocolStaysClosed) {
+  for (const int protocol : {0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}) {
+    open(0, static_cast<std::uint8_t>(protocol), 5000);
+    EXPECT_EQ(status(0), sr::CLOSED) << protocol;
+  }
+}
+
+// 3.1: Sn_MR takes effect at OPEN.
+TEST_F(CommandTest, ModeWrittenAfterOpenDoesNotChangeTheSocket) {
+  open(0, mode::UDP, 5000);
+  set(0, "Sn_MR", mode::TCP);
+  wait(1us);
+  EXPECT_EQ(status(0), sr::UDP);
+}
+
+// 12 no. 18.
+TEST_F(CommandTest, OpenOfAnOpenSocketDoesNothing) {
+  open(0, mode::UDP, 5000);
+  peer().send(peer().udp(1, 5000, counting(10)));
+  wait(1ms);
+  command(0, cr::OPEN);
+  EXPECT_EQ(status(0), sr::UDP);
+  EXPECT_EQ(get(0, "Sn_RX_RSR"), 18U);
+}
+
+// 3.2, 12 no. 17: every command in every state where it is not legal is taken and does nothing.
+TEST_F(CommandTest, IllegalCommandsAreTakenAndDoNothing) {
+  const auto check = [this](std::uint8_t state, std::initializer_list<std::uint8_t> illegal) {
+    for (const std::uint8_t code : illegal) {
+      command(0, code);
+      EXPECT_EQ(get(0, "Sn_CR"), 0U) << int{code};
+      EXPECT_EQ(status(0), state) << "after " << int{code};
+    }
+    wait(1ms);
+    EXPECT_SILENCE();
+  };
+  check(sr::CLOSED, {cr::LISTEN, cr::CONNECT, cr::DISCON, cr::SEND, cr::SEND_MAC, cr::RECV, 0x23, 0x27, 0x80, 0xFF});
+  open(0, mode::UDP, 5000);
+  check(sr::UDP, {cr::LISTEN, cr::CONNECT, cr::OPEN, 0x03, 0x23, 0xFF});
+  command(0, cr::CLOSE);
+  open(0, mode::TCP, 5000);
+  check(sr::INIT, {cr::OPEN, cr::SEND, cr::SEND_MAC, 0x23});
+  command(0, cr::LISTEN);
+  check(sr::LISTEN, {cr::OPEN, cr::LISTEN, cr::CONNECT, cr::SEND, cr::SEND_MAC});
+  ASSERT_TRUE(tcp().establish_to_listener([this](Duration duration) { wait(duration); }));
+  check(sr::ESTABLISHED, {cr::OPEN, cr::LISTEN, cr::CONNECT, cr::SEND_MAC, 0x23});
+}
+
+// 3.2: the habit of ioLibrary: CLOSE first, whatever the state.
+TEST_F(CommandTest, CloseOfAClosedSocketIsHarmless) {
+  command(0, cr::CLOSE);
+  EXPECT_EQ(status(0), sr::CLOSED);
+  open(0, mode::TCP, 5000);
+  EXPECT_EQ(status(0), sr::INIT);
+}
+
+TEST_F(CommandTest, CloseLeavesEachTcpStateSilently) {
+  open(0, mode::TCP, chip_port);
+  command(0, cr::CLOSE);
+  EXPECT_EQ(status(0), sr::CLOSED);
+  listen();
+  command(0, cr::CLOSE);
+  EXPECT_EQ(status(0), sr::CLOSED);
+  establish();
+  command(0, cr::CLOSE);
+  EXPECT_EQ(status(0), sr::CLOSED);
+  wait(60s);
+  EXPECT_SILENCE();
+}
+
+// 3.4: Sn_SR of a socket does not touch that of another.
+TEST_F(CommandTest, StatesAreEachSocketsOwn) {
+  open(2, mode::UDP, 1);
+  listen();
+  open(7, mode::TCP, 3);
+  const std::uint64_t expected[] = {sr::LISTEN, 0, sr::UDP, 0, 0, 0, 0, sr::INIT};
+  for (int n = 0; n < 8; ++n) EXPECT_EQ(status(n), expected[n]) << n;
+}
+
+// 4.4, 12 no. 14.
+TEST_F(CommandTest, SendOfNothingRaisesSendokAndSendsNothing) {
+  establish();
+  command(0, cr::SEND);
+  wait(1ms);
+  EXPECT_EQ(interrupts(0), ir::SENDOK);
+  EXPECT_SILENCE();
+  open(1, mode::UDP, 5001);
+  address(1, wire::broadcast_ipv4, 9);
+  command(1, cr::SEND);
+  wait(1ms);
+  EXPECT_EQ(interrupts(1), ir::SENDOK);
+  EXPECT_SILENCE();
+}
+
+// 4.4, 12 no. 13: SEND during SEND runs after it, with the TX_WR of that moment.
+TEST_F(CommandTest, SendDuringSendRunsAfterIt) {
+  open(1, mode::UDP, 5001);
+  address(1, wire::broadcast_ipv4, 9);
+  write(tx_of(1), 0, counting(30));
+  set(1, "Sn_TX_WR", 10);
+  set(1, "Sn_CR", cr::SEND);
+  set(1, "Sn_TX_WR", 30);
+  set(1, "Sn_CR", cr::SEND);
+  wait(1ms);
+  EXPECT_FRAME({.kind = Kind::udp, .data_bytes = 10});
+  EXPECT_FRAME({.kind = Kind::udp, .data_bytes = 20});
+  EXPECT_SILENCE();
+  EXPECT_EQ(get(1, "Sn_TX_RD"), 30U);
+}
+
+// 3.4, 4.2: CLOSE in the middle of a SEND: no SENDOK, the next OPEN starts clean.
+TEST_F(CommandTest, CloseDuringASendForgetsIt) {
+  open(1, mode::UDP, 5001);
+  address(1, peer_ip(), 9);  // ARP is not answered
+  send(1, counting(10));
+  command(1, cr::CLOSE);
+  wait(5s);
+  EXPECT_EQ(interrupts(1), 0U);
+  peer().forget();
+  open(1, mode::UDP, 5001);
+  wait(5s);
+  EXPECT_SILENCE();
+}
+
+// 9.3 and 5.6: one engine serves all sockets in turn.
+TEST_F(CommandTest, SocketsSendInTurn) {
+  for (int n = 0; n < 4; ++n) {
+    open(n, mode::UDP, static_cast<std::uint16_t>(6000 + n));
+    address(n, wire::broadcast_ipv4, 9);
+    write(tx_of(n), 0, counting(10));
+    set(n, "Sn_TX_WR", 10);
+  }
+  for (int n = 0; n < 4; ++n) set(n, "Sn_CR", cr::SEND);
+  wait(1ms);
+  for (int n = 0; n < 4; ++n) {
+    EXPECT_FRAME({.kind = Kind::udp, .source_port = static_cast<std::uint16_t>(6000 + n)});
+    EXPECT_EQ(interrupts(n), ir::SENDOK) << n;
+  }
+  EXPECT_SILENCE();
+}
+
+}  // namespace
+}  // namespace wizloop::conformance

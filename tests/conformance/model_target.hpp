@@ -1,0 +1,60 @@
+// The chip model as a target: virtual time, and SPI frames that take none, so that a test places each byte itself.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/chip/chip.hpp"
+#include "tests/conformance/target.hpp"
+
+namespace wizloop::conformance {
+
+class ModelTarget final : public Target {
+ public:
+  ModelTarget();
+
+  std::string_view name() const override { return "model"; }
+  bool has(Feature) const override { return true; }
+
+  void select() override;
+  void exchange(Bytes mosi, MutableBytes miso) override;
+  void clock_bits(std::uint8_t mosi, int bits) override;
+  void deselect() override;
+
+  void set_rstn(bool high) override { chip().set_rstn(high); }
+  bool intn() const override { return chips_.back()->intn(); }
+  void set_power(bool on) override;
+  void set_cable(bool plugged) override;
+  double supply_current_ma() const override { return chips_.back()->supply_current_ma(false); }
+
+  Instant now() const override { return queue_.now(); }
+  void wait(Duration duration) override { queue_.advance_to(queue_.now() + duration); }
+  Duration jitter() const override { return Duration::zero(); }
+
+  net::ScriptedPeer& peer() override { return peer_; }
+
+ private:
+  // The cable end of a chip without power.
+  struct Unpowered final : wire::FrameSink {
+    void accept(wire::FramePtr /*frame*/, Instant /*at*/) override {}
+  };
+
+  chip::Chip& chip() { return *chips_.back(); }
+  void power_up();
+
+  EventQueue queue_;
+  wire::FramePool frames_;
+  Trace trace_;
+  Findings findings_;
+  Random random_{1};
+  net::Link link_;
+  net::ScriptedPeer peer_;
+  Unpowered unpowered_;
+  // One per power-up. Those before the last are dead, but what they had scheduled may still come due.
+  std::vector<std::unique_ptr<chip::Chip>> chips_;
+  bool powered_ = true;
+  bool plugged_ = true;
+  int bits_ = 0;  // of a byte that clock_bits() has begun
+};
+
+}  // namespace wizloop::conformance
