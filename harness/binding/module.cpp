@@ -1,5 +1,5 @@
-// The Python module wizloop._sim: the scenario catalogue, one run, and a board file, each as plain dicts and lists.
-// Python code uses it through wizloop.simulator, which adds types.
+// The Python module wizloop._sim: the scenario catalogue, one run, the rules of findings, and a board file, each as
+// plain dicts and lists. Python code uses it through wizloop.simulator, which adds types.
 //
 // Times are integers in picoseconds, so that the budget's accounts still add up exactly in Python. A user's mistake
 // (harness/scenario/scenario.hpp) is raised as wizloop.errors.UsageError with the message unchanged.
@@ -103,8 +103,20 @@ nb::list dicts_of(const std::vector<Finding>& findings) {
   nb::list dicts;
   for (const Finding& finding : findings) {
     const RuleText& text = text_of(finding.rule);
-    dicts.append(dict_of("rule", text.id, "section", text.section, "what", text.what, "seen", finding.seen, "cure",
-                         text.cure, "count", finding.count, "at_ps", finding.at.time_since_epoch().count()));
+    dicts.append(dict_of("rule", text.id, "severity", name_of(text.severity), "section", text.section, "what",
+                         text.what, "seen", finding.seen, "spi", finding.evidence.spi, "socket_state",
+                         finding.evidence.state, "cause", text.cause, "cure", text.cure, "count", finding.count,
+                         "at_ps", finding.at.time_since_epoch().count()));
+  }
+  return dicts;
+}
+
+nb::list rules() {
+  nb::list dicts;
+  for (std::size_t i = 0; i < rule_count; ++i) {
+    const RuleText& text = text_of(static_cast<Rule>(i));
+    dicts.append(dict_of("id", text.id, "severity", name_of(text.severity), "section", text.section, "what", text.what,
+                         "cause", text.cause, "cure", text.cure));
   }
   return dicts;
 }
@@ -192,6 +204,7 @@ NB_MODULE(_sim, module) {
   module.def("catalogue", &wizloop::catalogue, "Scenarios with their figure and parameters.");
   module.def("quirks", &wizloop::quirks, "Everything that the W5500's datasheet leaves open: switches and latencies.");
   module.def("load_board", &wizloop::load_board, "file"_a, "A board file, checked.");
+  module.def("rules", &wizloop::rules, "The rules that firmware is judged by, with their texts.");
   module.def("run", &wizloop::run, "scenario"_a, "board_file"_a, "path"_a, "library"_a, "seed"_a, "parameters"_a,
              "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(),
              "One run. Releases the GIL; a run that fails returns with its reason in 'failure'.");

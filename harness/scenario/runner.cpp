@@ -54,20 +54,6 @@ class RequestedWorlds final : public Worlds {
   bool fresh_ = false;
 };
 
-std::vector<std::string> unannounced(const std::vector<Finding>& findings, const bus::BoardProfile& board,
-                                     bool strict) {
-  std::vector<std::string> ids;
-  for (const Finding& finding : findings) {
-    const std::string id{text_of(finding.rule).id};
-    const bool announced =
-        !strict && std::ranges::any_of(board.announced, [&id](const bus::Announcement& announcement) {
-          return announcement.rule == id;
-        });
-    if (!announced && std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
-  }
-  return ids;
-}
-
 std::vector<Assumption> assumptions(const chip::Quirks& quirks) {
   std::vector<Assumption> all;
   for (const chip::Quirk quirk : quirks.touched()) {
@@ -155,7 +141,7 @@ Result<RunResult> run(const RunRequest& request) {
   result.spi_bytes = world.bus().bytes();
   result.frames_on_wire = world.frames_on_wire();
   result.findings = world.findings().all();
-  result.unannounced = unannounced(result.findings, board.value(), chip.strict);
+  for (const Rule rule : world.findings().failing(chip.strict)) result.unannounced.emplace_back(text_of(rule).id);
   result.assumptions = assumptions(world.quirks());
   result.failure = outcome.failure;
   if (result.failure.empty() && !result.unannounced.empty()) {

@@ -74,6 +74,9 @@ Result<std::unique_ptr<World>> World::create(const Setup& setup) {
 }
 
 std::optional<Error> World::build() {
+  for (const bus::Announcement& announcement : setup_.board.announced) {
+    findings_.announce(rule_of(announcement.rule).value(), announcement.reason);
+  }
   if (setup_.trace_file) {
     auto trace = TextTrace::open(*setup_.trace_file);
     if (!trace) return trace.error();

@@ -189,9 +189,13 @@ def findings_json(run: Run, board: Board) -> list[dict[str, Any]]:
     return [
         {
             "rule": f.rule,
+            "severity": f.severity,
             "section": f.section,
             "what": f.what,
             "seen": f.seen,
+            "spi": f.spi,
+            "socket_state": f.socket_state,
+            "cause": f.cause,
             "cure": f.cure,
             "count": f.count,
             "at_s": f.at_ps / 1e12,

@@ -131,9 +131,13 @@ class Figure:
 @dataclass(frozen=True)
 class Finding:
     rule: str
+    severity: str  # "note", "warning" or "error"; a note never fails a run
     section: str
     what: str
     seen: str
+    spi: str  # MOSI of the frame so far, in hex
+    socket_state: str  # "SOCK_ESTABLISHED"; empty if no socket is concerned
+    cause: str
     cure: str
     count: int
     at_ps: int

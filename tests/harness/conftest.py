@@ -152,9 +152,13 @@ def fake_simulator() -> ModuleType:
         name, unit = units[scenario]
         finding = {
             "rule": "sclk-above-rating",
+            "severity": "warning",
             "section": "6.3",
             "what": "SCLK is faster than rated",
             "seen": f"SCLK {board['sclk_hz']} Hz, rated 33300000 Hz",
+            "spi": "",
+            "socket_state": "",
+            "cause": "a divider set too low",
             "cure": "slow down",
             "count": 3,
             "at_ps": 1_500_000,
