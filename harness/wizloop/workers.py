@@ -1,17 +1,19 @@
 """Runs simulations side by side, each in a forked process of its own.
 
 A fresh process per run keeps runs apart (the simulated PC's TCP/IP stack is one per process) and turns a simulator that
-dies into an error of that run, with the command that repeats it.
+dies into an error of that run, with the command that repeats it. None of them outlives the program, however it ends.
 """
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import signal
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 
@@ -20,6 +22,11 @@ from wizloop.repeat import command
 from wizloop.simulator import Request, Run, module, run_from, run_raw
 
 RUN_DEADLINE_S = 120.0
+
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_libc = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def cores() -> int:
@@ -43,10 +50,11 @@ def run_all(
             while waiting and len(running) < (jobs or cores()):
                 index = waiting.pop()
                 receiver, sender = fork.Pipe(duplex=False)
-                process = fork.Process(target=_serve, args=(sender, requests[index]))
-                process.start()
+                process = fork.Process(target=_serve, args=(os.getpid(), sender, requests[index]))
+                with _signals_held_back():
+                    process.start()
+                    running[receiver] = (index, process, time.monotonic() + deadline_s)
                 sender.close()
-                running[receiver] = (index, process, time.monotonic() + deadline_s)
             next_deadline = min(deadline for _, _, deadline in running.values())
             ready = wait(list(running), max(0.0, next_deadline - time.monotonic()))
             if not ready:
@@ -63,13 +71,36 @@ def run_all(
     return [runs[index] for index in range(len(requests))]
 
 
-def _serve(sender: Connection, request: Request) -> None:
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """A signal that ends the program waits, so that no process starts without being known."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(parent: int, sender: Connection, request: Request) -> None:
+    _end_with(parent)
     try:
         sender.send((run_raw(request), None))
     except UsageError as error:
         sender.send((None, error))
     except Exception:
         sender.send((None, InfrastructureError(f"{command(request)}\n{traceback.format_exc()}")))
+
+
+def _end_with(parent: int) -> None:
+    """Leaves it to the parent to end this process: it does so when it is ended itself, and the kernel if it cannot."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it was gone before the kernel knew
+    # A terminal sends these two to both processes. The parent kills this one; here they would end in a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
 
 
 def _collect(receiver: Connection, process: ForkProcess, request: Request) -> Run:

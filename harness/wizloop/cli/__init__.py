@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
 
 import typer
 
@@ -23,8 +25,16 @@ app.command("fit")(fit.fit)
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the program and exits; arguments are the process's own unless given."""
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) is signal.SIG_DFL:  # under nohup it is not
+            signal.signal(ending, _end)
     try:
         app(args=arguments, prog_name="wizloop")
     except WizloopError as error:
         print(f"wizloop: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Ends the program as the signal would, but by way of every `finally`."""
+    sys.exit(128 + number)
