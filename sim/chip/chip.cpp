@@ -46,10 +46,18 @@ void Chip::set_rstn(bool high) {
     front_.set_held_in_reset(true);
     reset_registers();
     phy_.hold_in_reset();
+    reset_until_ = Instant::min();
     return;
   }
   phy_.hardware_reset();
-  pll_timer_.start(pll_lock, [this] { front_.set_held_in_reset(false); });
+  FaultPoint* late = context_.faults.reset_late;
+  const Duration locked = late != nullptr && late->strikes() ? pll_lock + late->time("delay") : pll_lock;
+  pll_timer_.start(locked, [this] { front_.set_held_in_reset(false); });
+}
+
+void Chip::brown_out(Duration down) {
+  set_rstn(false);
+  pll_timer_.start(down, [this] { set_rstn(true); });
 }
 
 void Chip::accept(wire::FramePtr frame, Instant at) {
@@ -98,7 +106,7 @@ void Chip::carve_memories() {
 
 std::uint8_t Chip::peek(Block block, std::uint16_t offset) {
   if (block.is_tx_buffer() || block.is_rx_buffer()) return ring(block).read(offset);
-  return fetch_register(block, offset);
+  return register_value(block, offset);
 }
 
 Ring& Chip::ring(Block block) {
@@ -106,6 +114,13 @@ Ring& Chip::ring(Block block) {
 }
 
 std::uint8_t Chip::fetch_register(Block block, std::uint16_t offset) {
+  FaultPoint* version_zero = context_.faults.version_zero;
+  if (version_zero != nullptr && block.is_common() && offset == common::VERSIONR && version_zero->strikes()) return 0;
+  return register_value(block, offset);
+}
+
+std::uint8_t Chip::register_value(Block block, std::uint16_t offset) {
+  if (resetting()) return block.is_common() && offset == common::MR ? mr::RST : std::uint8_t{0};
   if (block.is_common()) return fetch_common(offset);
   if (block.is_socket_registers()) return fetch_socket(engine_.socket(block.socket()), offset);
   return 0x00;  // a reserved block: drivers that probe for other chips rely on a constant
@@ -113,6 +128,7 @@ std::uint8_t Chip::fetch_register(Block block, std::uint16_t offset) {
 
 void Chip::write_register(Block block, std::uint16_t offset, std::uint8_t value) {
   judge_.on_register_write(block, offset, value);
+  if (resetting()) return;
   if (block.is_common()) {
     write_common(offset, value);
   } else if (block.is_socket_registers()) {
@@ -139,6 +155,8 @@ void Chip::write_common(std::uint16_t offset, std::uint8_t value) {
       if ((value & mr::RST) != 0) {
         reset_registers();
         phy_.reset_register();
+        FaultPoint* late = context_.faults.reset_late;
+        if (late != nullptr && late->strikes()) reset_until_ = context_.queue.now() + late->time("delay");
         return;
       }
       if ((value & (mr::PPPoE | mr::WOL)) != 0 && context_.trace.wanted()) {
@@ -200,8 +218,11 @@ void Chip::write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value
   const RegisterSpec* spec = socket_register_at(offset);
   if (spec == nullptr || spec->access == Access::read_only) return;
   switch (offset) {
-    case socket::Sn_CR:
+    case socket::Sn_CR: {
+      FaultPoint* slow = context_.faults.command_slow;
+      if (slow != nullptr && slow->strikes()) return engine_.command_late(socket, value, slow->time("delay"));
       return engine_.command(socket, value);
+    }
     case socket::Sn_IR:
       socket.interrupts &= static_cast<std::uint8_t>(~value);
       return on_interrupts_changed();

@@ -34,6 +34,11 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   void connect_intn(InterruptPin::Listener& listener) { intn_.connect(listener); }
   void set_rstn(bool high);
 
+  // Faults of its own that a run plans; the faults outlive the chip.
+  void inject(Faults& faults) { context_.faults = ChipFaults::of(faults); }
+  // The supply is down from now on for so long; then the chip starts anew, and its PHY with it.
+  void brown_out(Duration down);
+
   // Cable.
   void connect(wire::FrameSink& sink) { transmitter_.connect(sink); }
   void plug(bool in) { phy_.set_cable(in); }
@@ -77,6 +82,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   }
   void on_interrupts_changed() override;
 
+  std::uint8_t register_value(Block block, std::uint16_t offset);
   std::uint8_t fetch_common(std::uint16_t offset) const;
   std::uint8_t fetch_socket(const Socket& socket, std::uint16_t offset);
   void write_common(std::uint16_t offset, std::uint8_t value);
@@ -84,6 +90,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   std::uint8_t sir() const;
   void carve_memories();
   void reset_registers();
+  bool resetting() const { return context_.queue.now() < reset_until_; }
 
   Context context_;
   Judge judge_{context_};
@@ -94,6 +101,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   InterruptPin intn_;
   SpiFront front_;
   Timer pll_timer_;
+  Instant reset_until_ = Instant::min();  // MR.RST stays set; only by a fault
   int frames_in_reception_ = 0;
 };
 

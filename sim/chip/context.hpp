@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/chip/buffer_memory.hpp"
+#include "sim/chip/chip_faults.hpp"
 #include "sim/chip/common_registers.hpp"
 #include "sim/chip/latencies.hpp"
 #include "sim/chip/quirks.hpp"
@@ -25,6 +26,7 @@ struct Context {
   BufferMemory rx_memory;
   RandomStream isn;
   std::uint16_t ip_identification = 0;  // one counter for the whole chip, +1 per packet
+  ChipFaults faults{};
 };
 
 }  // namespace wizloop::chip

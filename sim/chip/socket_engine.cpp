@@ -56,6 +56,16 @@ void SocketEngine::command(Socket& socket, std::uint8_t code) {
   }
 }
 
+void SocketEngine::command_late(Socket& socket, std::uint8_t code, Duration delay) {
+  socket.command = code;
+  socket.command_accepted = context_.queue.now() + delay;
+  context_.queue.schedule(delay, [this, &socket, code, epoch = socket.epoch] {
+    if (socket.epoch != epoch) return;
+    command(socket, code);
+    socket.command_accepted = context_.queue.now();
+  });
+}
+
 void SocketEngine::execute(Socket& socket, std::uint8_t code) {
   switch (code) {
     case sn_cr::OPEN:
@@ -194,7 +204,11 @@ void SocketEngine::start_send(Socket& socket, bool with_arp) {
 void SocketEngine::finish_send(Socket& socket, std::uint8_t cause) {
   socket.tx_rd = socket.tx_wr;
   socket.sending = false;
-  raise(socket, cause);
+  if (cause == sn_ir::SENDOK) {
+    raise_sendok(socket);
+  } else {
+    raise(socket, cause);
+  }
   if (socket.send_again) {
     socket.send_again = false;
     start_send(socket, true);
@@ -350,6 +364,16 @@ void SocketEngine::raise(Socket& socket, std::uint8_t causes) {
     context_.trace.emit(context_.queue.now(), place(socket), "interrupt", {{"Sn_IR", std::int64_t{causes}}});
   }
   listener_.on_interrupts_changed();
+}
+
+void SocketEngine::raise_sendok(Socket& socket) {
+  FaultPoint* lost = context_.faults.sendok_lost;
+  FaultPoint* late = context_.faults.sendok_late;
+  if (lost != nullptr && lost->strikes()) return;
+  if (late == nullptr || !late->strikes()) return raise(socket, sn_ir::SENDOK);
+  context_.queue.schedule(late->time("delay"), [this, &socket, epoch = socket.epoch] {
+    if (socket.epoch == epoch) raise(socket, sn_ir::SENDOK);
+  });
 }
 
 void SocketEngine::set_status(Socket& socket, std::uint8_t status) {

@@ -33,6 +33,8 @@ class SocketEngine {
 
   // A write to Sn_CR.
   void command(Socket& socket, std::uint8_t code);
+  // The same, but a fault makes the chip take so long over it.
+  void command_late(Socket& socket, std::uint8_t code, Duration delay);
   // Sn_TX_FSR: size less what is not yet free again. Nonsense pointers give nonsense, as on silicon (observed, F8287).
   std::uint16_t tx_free_size(const Socket& socket);
   // Everything to reset values (MR.RST, RSTn).
@@ -74,6 +76,7 @@ class SocketEngine {
   TcpSettings tcp_settings(const Socket& socket);
   void apply(Socket& socket, const TcpReaction& reaction, Bytes payload);
   void raise(Socket& socket, std::uint8_t causes);
+  void raise_sendok(Socket& socket);
   void set_status(Socket& socket, std::uint8_t status);
   void note_status(Socket& socket, std::uint8_t before);
 

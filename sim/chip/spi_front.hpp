@@ -53,6 +53,7 @@ class SpiFront final : public SpiTarget {
   void select() override;
   void deselect() override;
   std::uint8_t exchange(std::uint8_t mosi) override;
+  std::uint8_t next_miso() const override { return selected_ && !held_in_reset_ ? next_miso_ : std::uint8_t{0}; }
   std::size_t quiet_bytes() const override;
   void exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) override;
 

@@ -15,6 +15,9 @@ class SpiTarget {
   // One byte each way. The MISO byte was fetched at the last edge of the byte before.
   virtual std::uint8_t exchange(std::uint8_t mosi) = 0;
 
+  // What MISO shows during the byte that comes next.
+  virtual std::uint8_t next_miso() const = 0;
+
   // How many bytes from here on would only move data between the bus and buffer memory, so that their exact instants
   // matter to nobody as long as no event falls among them. 0 in headers and register blocks.
   virtual std::size_t quiet_bytes() const = 0;
