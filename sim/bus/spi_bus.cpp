@@ -110,10 +110,24 @@ std::size_t SpiBus::move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std
   return done;
 }
 
+void SpiBus::inject(Faults& faults) {
+  dma_late_ = faults.point(Fault::dma_late);
+  dma_short_ = faults.point(Fault::dma_short);
+  dma_never_ = faults.point(Fault::dma_never);
+}
+
 void SpiBus::start_dma(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {
   WIZ_ASSERT(profile_.dma.has_value());
   pass(profile_.dma->setup, Account::dma_setup);
-  dma_ = Dma{mosi, miso, count, queue_.now()};
+  dma_ = Dma{mosi, miso, count};
+  if (dma_late_ != nullptr && dma_late_->strikes()) dma_->late = dma_late_->time("delay");
+  if (dma_short_ != nullptr && dma_short_->strikes()) {
+    dma_->left -= std::min<std::size_t>(count, dma_short_->number("missing"));
+  }
+  if (dma_never_ != nullptr && dma_never_->strikes()) {
+    dma_->left = std::min<std::size_t>(dma_->left, dma_never_->number("moved"));
+    dma_->stalls = true;
+  }
 }
 
 bool SpiBus::continue_dma(Instant limit, std::optional<Account> instead) {
@@ -121,16 +135,17 @@ bool SpiBus::continue_dma(Instant limit, std::optional<Account> instead) {
   if (dma_->mosi != nullptr) dma_->mosi += moved;
   if (dma_->miso != nullptr) dma_->miso += moved;
   dma_->left -= moved;
-  return dma_->left == 0;
+  if (dma_->left == 0) dma_->moved_at = std::min(dma_->moved_at, queue_.now());
+  return dma_->left == 0 && !dma_->stalls;
 }
 
 bool SpiBus::wait_dma(Duration timeout) {
   if (!dma_) return true;
   const Instant limit = queue_.now() + timeout;
-  if (!continue_dma(limit, std::nullopt)) {
-    if (limit > queue_.now()) pass(limit - queue_.now(), Account::dma_setup);
-    return false;
-  }
+  const bool moved = continue_dma(limit, std::nullopt);
+  const Instant over = moved ? dma_->moved_at + dma_->late : limit + picoseconds(1);
+  if (over > queue_.now()) pass(std::max(std::min(over, limit), queue_.now()) - queue_.now(), Account::dma_setup);
+  if (over > limit) return false;
   dma_.reset();
   pass(profile_.dma->complete, Account::dma_setup);
   return true;

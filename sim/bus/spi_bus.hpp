@@ -15,6 +15,7 @@
 #include "sim/bus/profile.hpp"
 #include "sim/chip/spi_target.hpp"
 #include "sim/core/event_queue.hpp"
+#include "sim/core/fault.hpp"
 #include "sim/core/finding.hpp"
 
 namespace wizloop::bus {
@@ -60,6 +61,9 @@ class SpiBus {
     return condition();
   }
 
+  // DMA faults that a run plans; the faults outlive the bus.
+  void inject(Faults& faults);
+
   // Books all charges up to now.
   void settle() { watch_.settle(); }
 
@@ -71,7 +75,9 @@ class SpiBus {
     const std::uint8_t* mosi;
     std::uint8_t* miso;
     std::size_t left;
-    Instant at;  // where the transfer stands: the end of the last byte's gap
+    bool stalls = false;  // by a fault: never completes
+    Duration late{};      // by a fault: from the last byte to its completion
+    Instant moved_at = Instant::max();
   };
 
   std::uint8_t move_byte(std::uint8_t mosi, Duration gap);
@@ -98,6 +104,9 @@ class SpiBus {
   PollWatch watch_;
   PeriodSteps byte_steps_;
   std::optional<Dma> dma_;
+  FaultPoint* dma_late_ = nullptr;
+  FaultPoint* dma_short_ = nullptr;
+  FaultPoint* dma_never_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::uint64_t frames_ = 0;
 };

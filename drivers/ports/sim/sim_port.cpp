@@ -26,9 +26,11 @@ bool SimPort::set_reset_pin(bool high) {
 }
 
 bool SimPort::wait_for_interrupt(uint32_t timeout_us) {
-  if (chip_.intn()) {
-    const bool low = bus_.sleep_until(queue_.now() + microseconds(timeout_us), [this] { return !chip_.intn(); });
-    if (!low) return false;
+  if (!intn_low()) {
+    const bool spike = intn_ != nullptr && intn_->spikes();
+    const bool woken =
+        spike || bus_.sleep_until(queue_.now() + microseconds(timeout_us), [this] { return intn_low(); });
+    if (!woken) return false;
     bus_.spend(profile_.interrupt_latency, Account::cpu);
   }
   return true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "drivers/w5500/port.hpp"
+#include "sim/bus/faulty_intn.hpp"
 #include "sim/bus/spi_bus.hpp"
 #include "sim/chip/chip.hpp"
 
@@ -13,6 +14,9 @@ class SimPort final : public w5500::Port {
   // The board's RSTn is wired to the chip only if `reset_wired`; most shields leave it to the power-up reset.
   SimPort(EventQueue& queue, bus::SpiBus& bus, chip::Chip& chip, const bus::BoardProfile& profile, bool reset_wired)
       : queue_{queue}, bus_{bus}, chip_{chip}, profile_{profile}, reset_wired_{reset_wired} {}
+
+  // INTn reaches the board through this wire from now on.
+  void connect_intn(bus::FaultyIntn& wire) { intn_ = &wire; }
 
   void select() override { bus_.select(); }
   void deselect() override { bus_.deselect(); }
@@ -30,11 +34,14 @@ class SimPort final : public w5500::Port {
   bool wait_for_interrupt(uint32_t timeout_us) override;
 
  private:
+  bool intn_low() { return intn_ != nullptr ? intn_->low() : !chip_.intn(); }
+
   EventQueue& queue_;
   bus::SpiBus& bus_;
   chip::Chip& chip_;
   const bus::BoardProfile& profile_;
   bool reset_wired_;
+  bus::FaultyIntn* intn_ = nullptr;
 };
 
 }  // namespace wizloop
