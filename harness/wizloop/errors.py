@@ -1,5 +1,10 @@
 """What can go wrong outside a simulation, each with the exit code of the command line."""
 
+from __future__ import annotations
+
+import os
+import traceback
+
 
 class WizloopError(Exception):
     """Ends the program with the message and the exit code of its class."""
@@ -23,3 +28,14 @@ class InfrastructureError(WizloopError):
     """The machine is at fault: module not built, a simulation process died."""
 
     exit_code = 5
+
+
+def unexpected(error: Exception) -> str:
+    """One line about an error that has no class here; with WIZLOOP_DEBUG=1 its traceback too."""
+    if os.environ.get("WIZLOOP_DEBUG") == "1":
+        return "".join(traceback.format_exception(error)).rstrip()
+    if isinstance(error, OSError) and error.strerror:
+        what = error.strerror + (f": {error.filename}" if error.filename else "")
+    else:
+        what = " ".join([f"{type(error).__name__}:", *str(error).split()])
+    return f"{what} (unexpected; WIZLOOP_DEBUG=1 shows where)"

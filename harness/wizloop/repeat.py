@@ -32,8 +32,11 @@ def _board(file: Path) -> str:
 
 def _program() -> str:
     """The program as the user can type it: its name if the shell finds it by that, else its path from here."""
-    called = Path(sys.argv[0]).absolute()
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # deleted meanwhile
+        return sys.argv[0]
+    called = here / sys.argv[0]
     if called.name != "wizloop" or shutil.which("wizloop") == str(called):
         return "wizloop"
-    here = Path.cwd()
     return str(called.relative_to(here) if called.is_relative_to(here) else called)

@@ -11,13 +11,12 @@ import multiprocessing
 import os
 import signal
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 
-from wizloop.errors import InfrastructureError, UsageError
+from wizloop.errors import InfrastructureError, WizloopError, unexpected
 from wizloop.repeat import command
 from wizloop.simulator import Request, Run, module, run_from, run_raw
 
@@ -85,10 +84,10 @@ def _serve(parent: int, sender: Connection, request: Request) -> None:
     _end_with(parent)
     try:
         sender.send((run_raw(request), None))
-    except UsageError as error:
+    except WizloopError as error:
         sender.send((None, error))
-    except Exception:
-        sender.send((None, InfrastructureError(f"{command(request)}\n{traceback.format_exc()}")))
+    except Exception as error:
+        sender.send((None, InfrastructureError(f"{unexpected(error)}, in: {command(request)}")))
 
 
 def _end_with(parent: int) -> None:

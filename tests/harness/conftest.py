@@ -19,6 +19,7 @@ from wizloop.cli import main
 from wizloop.errors import UsageError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+FAKE_PROGRAM = [sys.executable, str(Path(__file__).with_name("fake_program.py"))]
 
 FAST_BOARD = """\
 title = "A fast board whose name takes more room than most people would care to spend"

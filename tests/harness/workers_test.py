@@ -7,32 +7,12 @@ import os
 import select
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import FAST_BOARD
+from conftest import FAKE_PROGRAM, FAST_BOARD
 
 DEADLINE_S = 20.0
-
-# The program with the fake simulator, whose runs say "running" into the pipe given and never end.
-PROGRAM = """\
-import os, signal, sys
-from pathlib import Path
-sys.path.insert(0, sys.argv.pop(1))
-import conftest
-from wizloop import boards, cli, workers
-fake = conftest.fake_simulator()
-def run(**_):
-    os.write(int(os.environ["ALIVE"]), b"running\\n")
-    while True:
-        signal.pause()
-fake.run = run
-sys.modules["wizloop._sim"] = fake
-boards.folder = lambda: Path(os.environ["BOARDS"])
-cli.main()
-"""
-
 
 class Program:
     """`wizloop ...` in a process group of its own, with the read end of the pipe that its processes hold open."""
@@ -41,11 +21,11 @@ class Program:
         (folder / "fast.toml").write_text(FAST_BOARD)
         self.alive, write_end = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(Path(__file__).parent), *arguments],
+            [*FAKE_PROGRAM, str(folder), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "ALIVE": str(write_end), "BOARDS": str(folder)},
+            env={**os.environ, "ALIVE": str(write_end)},
             pass_fds=[write_end],
             start_new_session=True,
         )

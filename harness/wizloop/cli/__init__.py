@@ -1,15 +1,16 @@
-"""The program `wizloop`. Exit codes: 0 pass, 1 a scenario failed, 2 usage, 4 nothing measured, 5 infrastructure."""
+"""The program `wizloop`. Exit codes: 0 pass, 1 a scenario failed, 2 usage, 4 nothing measured, 5 infrastructure.
+
+An error that nobody expected is infrastructure, in one line; WIZLOOP_DEBUG=1 adds its traceback.
+"""
 
 from __future__ import annotations
 
-import signal
 import sys
-from types import FrameType
 
 import typer
 
-from wizloop.cli import bench, fit, listing, run
-from wizloop.errors import WizloopError
+from wizloop.cli import bench, fit, listing, run, surroundings
+from wizloop.errors import InfrastructureError, WizloopError, unexpected
 
 app = typer.Typer(
     help="Host-simulated hardware-in-the-loop tests for W5500 firmware.",
@@ -25,16 +26,14 @@ app.command("fit")(fit.fit)
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the program and exits; arguments are the process's own unless given."""
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(ending) is signal.SIG_DFL:  # under nohup it is not
-            signal.signal(ending, _end)
+    if arguments is None:
+        surroundings.prepare()
     try:
         app(args=arguments, prog_name="wizloop")
     except WizloopError as error:
-        print(f"wizloop: {error}", file=sys.stderr)
+        surroundings.complain(str(error))
         sys.exit(error.exit_code)
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    """Ends the program as the signal would, but by way of every `finally`."""
-    sys.exit(128 + number)
+    except Exception as error:
+        surroundings.drop_what_stdout_cannot_take()
+        surroundings.complain(unexpected(error))
+        sys.exit(InfrastructureError.exit_code)

@@ -21,8 +21,9 @@ PIPE_WIDTH = 10_000
 
 def width() -> int:
     """Columns at hand: COLUMNS if set, else the terminal's, else as many as wanted."""
-    if os.environ.get("COLUMNS", "").isdigit():
-        return int(os.environ["COLUMNS"])
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdigit():
+        return int(columns)
     if sys.stdout.isatty():
         return os.get_terminal_size(sys.stdout.fileno()).columns
     return PIPE_WIDTH
