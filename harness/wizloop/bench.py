@@ -199,7 +199,7 @@ def findings_json(run: Run, board: Board) -> list[dict[str, Any]]:
             "cure": f.cure,
             "count": f.count,
             "at_s": f.at_ps / 1e12,
-            "announced": None if f.rule in run.unannounced else board.announced.get(f.rule, ""),
+            "announced": board.announced.get(f.rule),
         }
         for f in run.findings
     ]

@@ -144,6 +144,64 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """What firmware is judged by; a finding names the rule that it broke."""
+
+    id: str
+    severity: str  # "note", "warning" or "error"
+    section: str  # of the datasheet
+    what: str
+    cause: str
+    cure: str
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A question that the datasheet leaves open and that the chip asked itself in a run, with the answer it took."""
+
+    name: str  # chip.quirk.NAME
+    choice: str
+    trust: str
+
+
+@dataclass(frozen=True)
+class ChipOption:
+    """Something that the datasheet leaves open, as a switch (kind "quirk") or a time in ns (kind "latency")."""
+
+    name: str  # as in --set: chip.quirk.NAME, chip.latency.NAME_ns
+    kind: str
+    choices: tuple[str, ...]  # of a quirk
+    default: str
+    trust: str  # one of TRUSTS
+    source: str
+    question: str
+
+    @property
+    def values(self) -> str:
+        """What it can be set to, the default marked."""
+        if self.kind == "latency":
+            return f"{self.default}*"
+        return " ".join(f"{choice}*" if choice == self.default else choice for choice in self.choices)
+
+
+# How far a default can be trusted, and what the word means.
+TRUSTS = {
+    "datasheet": "stated by the maker",
+    "observed": "seen on silicon by users",
+    "sibling": "stated for a W5100, W5200 or W6100",
+    "inferred": "follows from drivers that work",
+    "unverified": "no source, or sources disagree: a proposal",
+}
+# What a finding of a severity means for the run.
+SEVERITIES = {
+    "error": "firmware does not do what the datasheet asks for; fails a run unless announced",
+    "warning": "works today, fails under another timing, load or board; fails a run unless announced",
+    "note": "works, but a reader of the code would stop here; fails only a strict run",
+}
+PRESETS = {"silicon": "errors and warnings fail a run unless announced", "strict": "every finding fails a run"}
+
+
+@dataclass(frozen=True)
 class Run:
     scenario: str
     board: str
@@ -159,6 +217,7 @@ class Run:
     frames_on_wire: int
     findings: tuple[Finding, ...]
     unannounced: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]
     fingerprint: str
     supply_current_ma: float
     failure: str  # empty: passed
@@ -170,8 +229,17 @@ class Run:
 
 def near(word: str, known: Iterable[str]) -> str:
     """' (did you mean ...?)' with the known words close to this one, or nothing."""
-    matches = get_close_matches(word, list(known), n=3, cutoff=0.6)
+    full = {bare(name): name for name in known}
+    matches = [full[match] for match in get_close_matches(bare(word), full, n=3, cutoff=0.6)]
     return f" (did you mean {' or '.join(matches)}?)" if matches else ""
+
+
+def bare(name: str) -> str:
+    """What a person remembers of a name: without chip.quirk. and the like, - for _, or the unit of a latency."""
+    for prefix in ("chip.quirk.", "chip.latency.", "fault."):
+        if name.startswith(prefix):
+            name = name.removeprefix(prefix).removesuffix("_ns")
+    return name.replace("-", "_").lower()
 
 
 def module() -> ModuleType:
@@ -187,6 +255,15 @@ def catalogue() -> dict[str, Scenario]:
         parameters = tuple(Parameter(**{**p, "choices": tuple(p["choices"])}) for p in raw["parameters"])
         scenarios[raw["name"]] = Scenario(**{**raw, "parameters": parameters})
     return scenarios
+
+
+def rules() -> dict[str, Rule]:
+    return {raw["id"]: Rule(**raw) for raw in module().rules()}
+
+
+def chip_options() -> dict[str, ChipOption]:
+    options = (ChipOption(**{**raw, "choices": tuple(raw["choices"])}) for raw in module().quirks())
+    return {option.name: option for option in options}
 
 
 def load_board(file: Path) -> Board:
@@ -214,11 +291,21 @@ def check(request: Request, board: Board) -> None:
     board.check_path(request.path)
     known = [parameter.name for parameter in scenarios[request.scenario].parameters]
     for key in request.parameters:
-        if key not in known and not key.startswith("board."):
-            raise UsageError(
-                f"scenario {request.scenario} has no parameter '{key}'{near(key, known)}: it takes {', '.join(known)}, "
-                "and board.KEY for a number of the board file"
-            )
+        if key in known or key.startswith("board."):
+            continue
+        if key.startswith("chip."):
+            _check_chip_option(key)
+            continue
+        raise UsageError(
+            f"scenario {request.scenario} has no parameter '{key}'{near(key, known)}: it takes {', '.join(known)}, "
+            "board.KEY for a number of the board file, and the chip.KEY of `wizloop list --quirks`"
+        )
+
+
+def _check_chip_option(key: str) -> None:
+    known = [*chip_options(), "chip.preset"]
+    if key not in known:
+        raise UsageError(f"unknown chip option '{key}'{near(key, known)}: `wizloop list --quirks` names them all")
 
 
 def run_raw(request: Request) -> dict[str, Any]:
@@ -244,6 +331,7 @@ def run_from(raw: dict[str, Any]) -> Run:
             "figures": tuple(Figure(**f) for f in raw["figures"]),
             "findings": tuple(Finding(**f) for f in raw["findings"]),
             "unannounced": tuple(raw["unannounced"]),
+            "assumptions": tuple(Assumption(**a) for a in raw["assumptions"]),
         }
     )
 

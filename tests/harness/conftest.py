@@ -93,7 +93,7 @@ def fake_simulator() -> ModuleType:
             "meaning": "how the run ends",
             "least": 0,
             "most": 0,
-            "choices": ["no", "void", "die"],
+            "choices": ["no", "void", "die", "stale"],
         },
     ]
     units = {"tcp_recv": ("throughput", "Mbit/s"), "udp_pps": ("rate", "packets/s"), "ping_rtt": ("round_trip", "us")}
@@ -102,6 +102,65 @@ def fake_simulator() -> ModuleType:
         return [
             {"name": name, "what": f"measures {figure}", "figure": figure, "unit": unit, "parameters": parameters}
             for name, (figure, unit) in units.items()
+        ]
+
+    def rules() -> list[dict[str, Any]]:
+        return [
+            {
+                "id": "sclk-above-rating",
+                "severity": "warning",
+                "section": "6.3",
+                "what": "SCLK is faster than rated",
+                "cause": "a divider set too low",
+                "cure": "slow down",
+            },
+            {
+                "id": "write-beyond-free",
+                "severity": "error",
+                "section": "4.2",
+                "what": "TX_WR went too far",
+                "cause": "TX_WR was kept from before CONNECT",
+                "cure": "read Sn_TX_WR anew",
+            },
+            {
+                "id": "not-modelled",
+                "severity": "note",
+                "section": "-",
+                "what": "the model does not do this yet",
+                "cause": "none",
+                "cure": "do not rest a verdict on this run",
+            },
+        ]
+
+    def quirks() -> list[dict[str, Any]]:
+        return [
+            {
+                "name": "chip.quirk.tx_wr_readback",
+                "kind": "quirk",
+                "choices": ["latched", "plain"],
+                "default": "latched",
+                "trust": "observed",
+                "source": "three users",
+                "question": "what a read of Sn_TX_WR gives",
+            },
+            {
+                "name": "chip.quirk.write_miso",
+                "kind": "quirk",
+                "choices": ["zero", "echo"],
+                "default": "zero",
+                "trust": "unverified",
+                "source": "nobody says",
+                "question": "what MISO shows during write data",
+            },
+            {
+                "name": "chip.latency.segment_to_ack_ns",
+                "kind": "latency",
+                "choices": [],
+                "default": "5000",
+                "trust": "unverified",
+                "source": "no trace was found",
+                "question": "how long an ACK takes",
+            },
         ]
 
     def load_board(file: Path) -> dict[str, Any]:
@@ -164,8 +223,24 @@ def fake_simulator() -> ModuleType:
             "count": 3,
             "at_ps": 1_500_000,
         }
-        announced = any(a["rule"] == finding["rule"] for a in board["announced"])
         finds = [finding] if board["sclk_hz"] > 33_300_000 else []
+        if ends == "stale":
+            finds += [
+                {
+                    **dict(zip(("rule", "severity", "section", "what", "cause", "cure"), rule.values(), strict=True)),
+                    "seen": seen,
+                    "spi": spi,
+                    "socket_state": state,
+                    "count": 1,
+                    "at_ps": 2_000_000_000,
+                }
+                for rule, seen, spi, state in (
+                    (rules()[2], "PPPoE", "", ""),
+                    (rules()[1], "S0 Sn_TX_WR advanced by 40000", "00 01 0c 20", "SOCK_ESTABLISHED"),
+                )
+            ]
+        announced = {a["rule"] for a in board["announced"]}
+        failing = [f["rule"] for f in finds if f["severity"] != "note" and f["rule"] not in announced]
         return {
             "scenario": scenario,
             "board": board["name"],
@@ -180,13 +255,23 @@ def fake_simulator() -> ModuleType:
             "spi_bytes": 2051,
             "frames_on_wire": 7,
             "findings": finds,
-            "unannounced": [] if announced else [f["rule"] for f in finds],
+            "unannounced": failing,
+            "assumptions": [
+                {"name": "chip.quirk.write_miso", "choice": "zero", "trust": "unverified"},
+                {
+                    "name": "chip.quirk.tx_wr_readback",
+                    "choice": parameters.get("chip.quirk.tx_wr_readback", "latched"),
+                    "trust": "observed",
+                },
+            ],
             "fingerprint": f"{total_ps:016x}",
             "supply_current_ma": 131.0,
             "failure": "the receiver counts 3 bytes fewer" if ends == "void" else "",
         }
 
     fake.catalogue = catalogue
+    fake.rules = rules
+    fake.quirks = quirks
     fake.load_board = load_board
     fake.run = run
     return fake

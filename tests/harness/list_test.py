@@ -7,7 +7,7 @@ def test_lists_boards_scenarios_and_duts(fake, wizloop):
     assert "fast" in text and "42 MHz  ethernet2" in text and "byte, burst" in text
     assert "tcp_recv" in text and "read_bytes=2048" in text
     assert "size of a read call: 1 to 65535" in text
-    assert "fail=no" in text and "how the run ends: no or void or die" in text
+    assert "fail=no" in text and "how the run ends: no or void or die or stale" in text
     assert "model:BOARD" in text
     assert "serial:" not in text
 
@@ -34,3 +34,31 @@ def test_json_has_the_same_lists(fake, wizloop, tmp_path):
         "what": "the chip model in this process, priced by the board file; virtual time",
         "unavailable": "",
     }
+
+
+def test_quirks_are_listed_by_trust_with_the_default_marked(fake, wizloop):
+    code, text, _ = wizloop("list", "--quirks")
+    assert code == 0
+    lines = text.splitlines()
+    assert "observed: seen on silicon by users (1)" in lines
+    line = next(line for line in lines if "tx_wr_readback" in line)
+    assert line.split() == [
+        *("chip.quirk.tx_wr_readback", "latched*", "plain", "observed"),
+        *"what a read of Sn_TX_WR gives".split(),
+        *("[three", "users]"),
+    ]
+    assert any(line.split()[:2] == ["chip.latency.segment_to_ack_ns", "5000*"] for line in lines)
+    assert "boards" not in text
+
+
+def test_quirks_put_question_and_source_below_in_a_terminal(fake, wizloop, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, text, _ = wizloop("list", "--quirks")
+    assert "      source: three users" in text.splitlines()
+
+
+def test_quirks_as_json(fake, wizloop, tmp_path):
+    wizloop("list", "--quirks", "--json", tmp_path / "quirks.json")
+    first = json.loads((tmp_path / "quirks.json").read_text())["quirks"][0]
+    assert first["default"] == "latched"
+    assert set(first) == set("name kind choices default trust source question".split())

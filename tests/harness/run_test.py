@@ -15,14 +15,39 @@ def test_shows_figures_budget_findings_and_fingerprint(fake, wizloop):
     assert "tcp_recv on fast, burst path, ethernet2, seed 7" in text
     assert "Mbit/s" in text
     assert "spi_clock                 0.190 us" in text
-    assert "announced: the source ran it so" in text
+    assert "    announced  the source ran it so" in text.splitlines()
     assert text.splitlines()[-1].startswith("fingerprint 0")
 
 
 def test_an_unannounced_finding_shows_its_cure(fake, wizloop):
     (fake / "slow.toml").write_text((fake / "slow.toml").read_text().replace("12_571_429", "40_000_000"))
     _, text, _ = wizloop("run", "udp_pps", "--board", "slow")
-    assert "cure: slow down" in text
+    assert "    cure       slow down" in text.splitlines()
+
+
+def test_a_finding_shows_all_that_finds_the_line_of_code_and_what_fails_comes_first(fake, wizloop, tmp_path):
+    out = tmp_path / "run.json"
+    _, text, _ = wizloop("run", "tcp_recv", "--board", "fast", "--set", "fail=stale", "--json", out)
+    lines = text.splitlines()
+    first = lines.index("findings: 1 error, 1 warning, 1 note")
+    assert lines[first + 1 : first + 12] == [
+        "  error write-beyond-free (W5500 datasheet 4.2)",
+        "    rule       TX_WR went too far",
+        "    seen       S0 Sn_TX_WR advanced by 40000; once, at 0.002000000 s",
+        "    SPI bytes  00 01 0c 20",
+        "    state      SOCK_ESTABLISHED",
+        "    cause      TX_WR was kept from before CONNECT",
+        "    cure       read Sn_TX_WR anew",
+        "  warning sclk-above-rating (W5500 datasheet 6.3)",
+        "    rule       SCLK is faster than rated",
+        "    seen       SCLK 42000000 Hz, rated 33300000 Hz; 3 times, first at 0.000001500 s",
+        "    announced  the source ran it so",
+    ]
+    assert lines[first + 12] == "  note not-modelled"
+    found = {finding["rule"]: finding for finding in json.loads(out.read_text())["findings"]}
+    assert found["write-beyond-free"]["spi"] == "00 01 0c 20"
+    assert found["write-beyond-free"]["announced"] is None
+    assert found["not-modelled"]["announced"] is None
 
 
 def test_json_has_the_fields_of_the_design_and_budget_adds_up(fake, wizloop, tmp_path):
@@ -104,3 +129,27 @@ def test_a_missing_module_says_what_builds_it(wizloop, monkeypatch):
     code, _, err = wizloop("bench")
     assert code == 5
     assert "ci/setup builds it" in err
+
+
+def test_the_assumptions_that_the_figures_touched_are_named_with_their_trust(fake, wizloop, tmp_path):
+    out = tmp_path / "run.json"
+    arguments = ["--board", "slow", "--set", "chip.quirk.tx_wr_readback=plain", "--json", out]
+    code, text, _ = wizloop("run", "udp_pps", *arguments)
+    assert code == 0
+    lines = text.splitlines()
+    first = lines.index("assumptions: 1 observed, 1 unverified")
+    assert lines[first + 1].split() == ["chip.quirk.tx_wr_readback=plain", "observed"]
+    assert lines[first + 2].split() == ["chip.quirk.write_miso=zero", "unverified"]
+    assert json.loads(out.read_text())["assumptions"][1] == {
+        "name": "chip.quirk.tx_wr_readback",
+        "choice": "plain",
+        "trust": "observed",
+    }
+
+
+def test_chip_options_are_checked_by_name(fake, wizloop):
+    code, _, err = wizloop("run", "udp_pps", "--board", "slow", "--set", "chip.quirk.write_mis=echo")
+    assert code == 2
+    assert "did you mean chip.quirk.write_miso?" in err
+    code, _, _ = wizloop("run", "udp_pps", "--board", "slow", "--set", "chip.preset=strict")
+    assert code == 0

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from wizloop.cli import bench, fit, listing, run, surroundings
+from wizloop.cli import bench, explain, fit, listing, run, surroundings
 from wizloop.errors import InfrastructureError, WizloopError, unexpected
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command("bench")(bench.bench)
 app.command("list")(listing.list_all)
 app.command("run")(run.run)
+app.command("explain")(explain.explain)
 app.command("fit")(fit.fit)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from wizloop import boards
 from wizloop.cli import output
-from wizloop.simulator import PATHS, Board, Scenario, catalogue
+from wizloop.simulator import PATHS, PRESETS, TRUSTS, Board, ChipOption, Scenario, catalogue, chip_options
 
 # Address form, what answers, and why it cannot be used (empty: it can).
 DUTS = (
@@ -25,35 +25,41 @@ DUTS = (
 
 def list_all(
     why: Annotated[bool, typer.Option("--why", help="Add what cannot run here, with the reason.")] = False,
+    quirks: Annotated[bool, typer.Option("--quirks", help="Only what the chip's datasheet leaves open.")] = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the lists as JSON too.")] = None,
 ) -> None:
     """List boards, scenarios with their parameters, and kinds of devices under test."""
+    if quirks:
+        _show(_quirks(list(chip_options().values())), {"quirks": [asdict(o) for o in chip_options().values()]}, json)
+        return
     found = boards.load(None)
     scenarios = list(catalogue().values())
+    document = {
+        "boards": [
+            {
+                "name": board.name,
+                "title": board.title,
+                "mcu": board.mcu,
+                "chip": board.chip,
+                "sclk_hz": board.sclk_hz,
+                "library": board.library,
+                "paths": list(board.paths),
+                "unavailable": {path: _no_path(board, path) for path in PATHS if path not in board.paths},
+            }
+            for board in found
+        ],
+        "scenarios": [asdict(scenario) for scenario in scenarios],
+        "duts": [{"address": address, "what": what, "unavailable": no} for address, what, no in DUTS],
+    }
+    _show([*_boards(found, why), *_scenarios(scenarios), *_duts(why)], document, json)
+
+
+def _show(lines: list[Text], document: dict[str, Any], json: Path | None) -> None:
     console = output.console(output.PIPE_WIDTH)
-    for line in [*_boards(found, why), *_scenarios(scenarios), *_duts(why)]:
+    for line in lines:
         console.print(line)
     if json is not None:
-        output.write_json(
-            json,
-            {
-                "boards": [
-                    {
-                        "name": board.name,
-                        "title": board.title,
-                        "mcu": board.mcu,
-                        "chip": board.chip,
-                        "sclk_hz": board.sclk_hz,
-                        "library": board.library,
-                        "paths": list(board.paths),
-                        "unavailable": {path: _no_path(board, path) for path in PATHS if path not in board.paths},
-                    }
-                    for board in found
-                ],
-                "scenarios": [asdict(scenario) for scenario in scenarios],
-                "duts": [{"address": address, "what": what, "unavailable": no} for address, what, no in DUTS],
-            },
-        )
+        output.write_json(json, document)
 
 
 def _no_path(board: Board, path: str) -> str:
@@ -88,4 +94,29 @@ def _duts(why: bool) -> list[Text]:
             lines.append(Text(f"  {address:<20} {what}"))
         elif why:
             lines.append(Text(f"  {address:<20} not here: {unavailable} ({what})", style="dim"))
+    return lines
+
+
+def _quirks(options: list[ChipOption]) -> list[Text]:
+    """One line each where there is room, else the question and the source below."""
+    presets = ", ".join(f"{name}: {meaning}" for name, meaning in PRESETS.items())
+    lines = [
+        Text("What the datasheet leaves open; * marks the default. Change one with wizloop run --set NAME=CHOICE.")
+    ]
+    lines.append(Text(f"chip.preset is silicon* or strict ({presets}).", style="dim"))
+    names = max(len(option.name) for option in options)
+    values = max(len(option.values) for option in options)
+    columns = output.width()
+    for trust, meaning in TRUSTS.items():
+        trusted = [option for option in options if option.trust == trust]
+        if trusted:
+            lines.append(Text(f"{trust}: {meaning} ({len(trusted)})", style="bold"))
+        for option in trusted:
+            head = f"  {option.name:<{names}}  {option.values:<{values}}"
+            if columns == output.PIPE_WIDTH:
+                lines.append(Text(f"{head}  {trust:<10}  {option.question}  [{option.source}]"))
+            else:
+                lines.append(Text(head.rstrip()))
+                lines += output.wrapped(option.question, columns, " " * 6, indent=6)
+                lines += output.wrapped(f"source: {option.source}", columns, " " * 6, indent=6)
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from wizloop.errors import UsageError
 
 # In a pipe nothing needs to fit: a person scrolls, a program splits on spaces.
 PIPE_WIDTH = 10_000
+SENTENCE_WIDTH_MAX = 120  # readable however wide the terminal is
 
 
 def width() -> int:
@@ -32,6 +35,15 @@ def width() -> int:
 def console(columns: int) -> Console:
     """Prints text as it is: no guessing of markup, emoji or numbers to colour; lines up to `columns` stay whole."""
     return Console(width=columns, highlight=False, markup=False, emoji=False)
+
+
+def wrapped(sentence: str, columns: int, first: str = "", indent: int = 0) -> list[Text]:
+    """A sentence in lines of at most `columns`: `first` before it, the following lines indented."""
+    columns = min(columns, SENTENCE_WIDTH_MAX) if columns != PIPE_WIDTH else columns
+    lines = textwrap.wrap(
+        sentence, columns, initial_indent=first, subsequent_indent=" " * indent, break_on_hyphens=False
+    )
+    return [Text(line) for line in lines or [first.rstrip()]]
 
 
 def write_json(file: Path, document: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +16,7 @@ from wizloop.budget import percentages
 from wizloop.cli import output
 from wizloop.errors import UsageError
 from wizloop.repeat import command
-from wizloop.simulator import Board, Request, Run, check, load_board
+from wizloop.simulator import SEVERITIES, TRUSTS, Board, Request, Run, check, load_board
 from wizloop.workers import run_all
 
 
@@ -26,7 +28,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="Of all random streams.")] = 1,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A parameter, or a number of the board file as board.KEY."),
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter, board.KEY or chip.KEY; again for more."),
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as JSON too.")] = None,
     pcap: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the frames on the wire (pcapng).")] = None,
@@ -78,16 +80,62 @@ def report(run: Run, board: Board) -> list[Text]:
         lines.append(Text(f"  {account:<16} {run.budget_ps[account] / 1e6:>14.3f} us {share:>6.1f} %"))
     lines.append(Text(f"  {'sum':<16} {sum(run.budget_ps.values()) / 1e6:>14.3f} us"))
 
-    lines.append(Text("findings" if run.findings else "findings: none"))
-    for finding in findings_json(run, board):
-        known = finding["announced"]
-        style = "red" if known is None else ""
-        lines += [
-            Text(f"  {finding['rule']} (datasheet {finding['section']}): {finding['what']}", style=style),
-            Text(f"    seen {finding['count']} times, first at {finding['at_s']:.12f} s: {finding['seen']}"),
-            Text(f"    cure: {finding['cure']}" if known is None else f"    announced: {known}"),
-        ]
+    lines += _findings(run, board)
+    lines += _assumptions(run)
     lines.append(Text(f"fingerprint {run.fingerprint}"))
+    return lines
+
+
+def _findings(run: Run, board: Board) -> list[Text]:
+    """What fails the run first, then by severity; each with what a person needs to find the line of code."""
+    if not run.findings:
+        return [Text("findings: none")]
+    order = list(SEVERITIES)
+    found = sorted(
+        findings_json(run, board), key=lambda f: (f["rule"] not in run.unannounced, order.index(f["severity"]))
+    )
+    counts = Counter(finding["severity"] for finding in found)
+    lines = [
+        Text("findings: " + ", ".join(_count(counts[severity], severity) for severity in order if counts[severity]))
+    ]
+    for finding in found:
+        fails = finding["rule"] in run.unannounced
+        head = f"  {finding['severity']} {finding['rule']}"
+        section = "" if finding["section"] == "-" else f" (W5500 datasheet {finding['section']})"
+        lines.append(Text.assemble((head, "bold red" if fails else "bold"), section))
+        times = "once, at" if finding["count"] == 1 else f"{finding['count']} times, first at"
+        rows = {
+            "rule": finding["what"],
+            "seen": f"{finding['seen']}; {times} {finding['at_s']:.9f} s",
+            "SPI bytes": finding["spi"],
+            "state": finding["socket_state"],
+            "cause": finding["cause"],
+            "cure": finding["cure"],
+        }
+        if finding["announced"] is not None:
+            del rows["cause"], rows["cure"]
+            rows["announced"] = finding["announced"]
+        for row, text in rows.items():
+            if text:
+                lines += output.wrapped(text, output.width(), f"    {row:<11}", indent=15)
+    return lines
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _assumptions(run: Run) -> list[Text]:
+    """What the figures rest on where the datasheet is silent, the weakest last."""
+    if not run.assumptions:
+        return [Text("assumptions: none")]
+    order = list(TRUSTS)
+    touched = sorted(run.assumptions, key=lambda assumption: order.index(assumption.trust))
+    counts = Counter(assumption.trust for assumption in touched)
+    lines = [Text("assumptions: " + ", ".join(f"{count} {trust}" for trust, count in counts.items()))]
+    longest = max(len(f"{assumption.name}={assumption.choice}") for assumption in touched)
+    for assumption in touched:
+        lines.append(Text(f"  {f'{assumption.name}={assumption.choice}':<{longest}}  {assumption.trust}"))
     return lines
 
 
@@ -104,6 +152,7 @@ def to_json(run: Run, board: Board) -> dict[str, Any]:
         "measured_ns": run.measured_ps / 1000,
         "findings": findings_json(run, board),
         "unannounced": list(run.unannounced),
+        "assumptions": [asdict(assumption) for assumption in run.assumptions],
         "fingerprint": run.fingerprint,
         "virtual_s": run.virtual_ps / 1e12,
         "wall_s": run.wall_s,

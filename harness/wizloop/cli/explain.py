@@ -1,0 +1,106 @@
+"""`wizloop explain`: what stands behind a name that a run prints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from wizloop.cli import output
+from wizloop.errors import UsageError
+from wizloop.simulator import SEVERITIES, TRUSTS, ChipOption, Rule, bare, chip_options, near, rules
+
+
+def explain(
+    name: Annotated[
+        str, typer.Argument(metavar="[ID]", help="A finding or an open question; without it, all of them.")
+    ] = "",
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the explanation as JSON too.")] = None,
+) -> None:
+    """Explain a finding or an open question of the datasheet by the name that `wizloop run` prints."""
+    known = entries()
+    if not name:
+        lines = _names(known)
+        document: dict[str, Any] = {"names": {kind: list(of_kind) for kind, of_kind in known.items()}}
+    else:
+        kind, entry = find(name, known)
+        lines = EXPLAINERS[kind](entry)
+        document = {"kind": kind, **asdict(entry)}
+    console = output.console(output.PIPE_WIDTH)
+    for line in lines:
+        console.print(line)
+    if json is not None:
+        output.write_json(json, document)
+
+
+def entries() -> dict[str, dict[str, Any]]:
+    """Everything that can be explained: kind to name to entry."""
+    return {"findings": rules(), "open questions": chip_options()}
+
+
+def find(name: str, known: dict[str, dict[str, Any]]) -> tuple[str, Any]:
+    """An entry by its name, or by the part of it that a person remembers: without prefix, with _ or - between words."""
+    for kind, of_kind in known.items():
+        for full, entry in of_kind.items():
+            if bare(name) == bare(full):
+                return kind, entry
+    every = [full for of_kind in known.values() for full in of_kind]
+    raise UsageError(f"nothing is called '{name}'{near(name, every)}: `wizloop explain` lists all names")
+
+
+def _names(known: dict[str, dict[str, Any]]) -> list[Text]:
+    lines = []
+    for kind, of_kind in known.items():
+        lines.append(Text(f"{kind} ({len(of_kind)})", style="bold"))
+        lines += [Text(f"  {name}") for name in of_kind]
+    lines.append(Text("wizloop explain ID says what stands behind a name.", style="dim"))
+    return lines
+
+
+def _titled(title: str, aside: str, fields: dict[str, str]) -> list[Text]:
+    lines = [Text.assemble((title, "bold"), f"  {aside}")]
+    widest = max(len(field) for field in fields) + 4
+    for field, text in fields.items():
+        lines += output.wrapped(text, output.width(), f"  {field}".ljust(widest), indent=widest)
+    return lines
+
+
+def _rule(rule: Rule) -> list[Text]:
+    section = "no section of the datasheet" if rule.section == "-" else f"W5500 datasheet {rule.section}"
+    announcement = f'[[announce]] with rule = "{rule.id}" and a reason, in the board file, if it is meant'
+    return _titled(
+        rule.id,
+        f"{rule.severity}, {section}",
+        {
+            "what": rule.what,
+            "cause": rule.cause,
+            "cure": rule.cure,
+            rule.severity: SEVERITIES[rule.severity],
+            "accept it": announcement,
+        },
+    )
+
+
+def _option(option: ChipOption) -> list[Text]:
+    if option.kind == "latency":
+        other, values = option.default + "0", f"{option.default} ns by default"
+    else:
+        other = next((choice for choice in option.choices if choice != option.default), option.default)
+        values = ", ".join(f"{c} (default)" if c == option.default else c for c in option.choices)
+    return _titled(
+        option.name,
+        "an assumption about the chip",
+        {
+            "question": option.question,
+            "answers": values,
+            "trust": f"{option.trust}: {TRUSTS[option.trust]}",
+            "source": option.source,
+            "change it": f"wizloop run ... --set {option.name}={other}",
+        },
+    )
+
+
+EXPLAINERS = {"findings": _rule, "open questions": _option}
