@@ -303,6 +303,9 @@ bool SocketEngine::on_tcp_segment(Socket& socket, const TcpHeader& segment, Byte
   const std::uint8_t before = socket.status();
   const TcpReaction reaction =
       socket.tcp.on_segment(segment, static_cast<std::uint16_t>(payload.size()), tcp_settings(socket), arrived);
+  if (reaction.established && before == sn_sr::SYNRECV) {
+    store16(&socket.bytes[socket::Sn_MSSR], socket.tcp.mss());  // a passive open shows the peer's (datasheet 1.0)
+  }
   apply(socket, reaction, payload);
   note_status(socket, before);
   arm(socket);

@@ -74,6 +74,9 @@ class TcpConnection {
   TcpReaction on_segment(const wire::TcpHeader& segment, std::uint16_t payload_bytes, const TcpSettings& settings,
                          Instant arrived);
 
+  // The largest segment that is sent: the smaller of both sides' MSS.
+  std::uint16_t mss() const { return mss_; }
+
   // When the next segment may leave; Instant::max() if there is none.
   Instant next_output() const;
   // The segment that is ready, its first bit leaving `now`.
