@@ -1,0 +1,231 @@
+// INTn, IR, SIR and their masks: facts sections 3.3 and 6 (datasheet 4.1, 4.2).
+#include "tests/conformance/fixture.hpp"
+
+namespace wizloop::conformance {
+namespace {
+
+class InterruptTest : public PeerTest {
+ protected:
+  void SetUp() override {
+    PeerTest::SetUp();
+    if (IsSkipped()) return;
+    REQUIRES(interrupt_pin);
+    for (int n = 0; n < 8; ++n) open(n, mode::UDP, static_cast<std::uint16_t>(5000 + n));
+  }
+  void datagram(int socket) {
+    peer().send(peer().udp(1, static_cast<std::uint16_t>(5000 + socket), Octets{1}));
+    wait(50us);
+  }
+  bool low() {
+    wait(1us);
+    return !target().intn();
+  }
+};
+
+constexpr Duration four_pll_clocks = picoseconds(26'667);
+
+TEST_F(InterruptTest, PinIsHighWithoutMasks) {
+  datagram(0);
+  EXPECT_FALSE(low());
+  EXPECT_EQ(get("SIR"), 0x01U);
+}
+
+TEST_F(InterruptTest, SimrLetsEachSocketThrough) {
+  for (int n = 0; n < 8; ++n) {
+    set("SIMR", 1U << n);
+    EXPECT_FALSE(low()) << n;
+    datagram(n);
+    EXPECT_TRUE(low()) << n;
+    clear_interrupts(n);
+    EXPECT_FALSE(low()) << n;
+  }
+}
+
+TEST_F(InterruptTest, SimrHidesTheOthers) {
+  set("SIMR", 0xFE);
+  datagram(0);
+  EXPECT_FALSE(low());
+  EXPECT_EQ(get("SIR"), 0x01U);
+}
+
+TEST_F(InterruptTest, WritingAMaskActsAtOnce) {
+  datagram(0);
+  set("SIMR", 0x01);
+  EXPECT_TRUE(low());
+  set("SIMR", 0x00);
+  EXPECT_FALSE(low());
+  set("SIMR", 0x01);
+  set(0, "Sn_IMR", 0x1B);  // without RECV
+  EXPECT_FALSE(low());
+  set(0, "Sn_IMR", 0xFF);
+  EXPECT_TRUE(low());
+}
+
+// 3.3, 8 no. 3: Sn_IR latches though masked; Sn_IMR gates SIR and INTn.
+TEST_F(InterruptTest, SnImrGatesSirAndThePinButNotSnIr) {
+  set("SIMR", 0xFF);
+  set(0, "Sn_IMR", 0x00);
+  datagram(0);
+  EXPECT_EQ(interrupts(0), ir::RECV);
+  EXPECT_EQ(get("SIR"), 0U);
+  EXPECT_FALSE(low());
+}
+
+TEST_F(InterruptTest, SnImrTakesEachCauseByItself) {
+  set("SIMR", 0xFF);
+  set(0, "Sn_IMR", ir::SENDOK);
+  datagram(0);
+  EXPECT_FALSE(low());
+  address(0, wire::broadcast_ipv4, 9);
+  send(0, {1});
+  wait(100us);
+  EXPECT_TRUE(low());
+  EXPECT_EQ(interrupts(0), ir::SENDOK | ir::RECV);
+  set(0, "Sn_IR", ir::SENDOK);
+  EXPECT_FALSE(low());
+  EXPECT_EQ(get("SIR"), 0U);
+}
+
+// 2: IMR = 0 masks the pin only, the IR bit still sets.
+TEST_F(InterruptTest, CommonCausesGoThroughImr) {
+  peer().send(peer().arp(wire::Arp::Operation::request, {peer_mac(), chip_ip}, chip_ip));
+  wait(100us);
+  EXPECT_EQ(get("IR"), 0x80U);
+  EXPECT_FALSE(low());
+  set("IMR", 0x40);
+  EXPECT_FALSE(low());
+  set("IMR", 0x80);
+  EXPECT_TRUE(low());
+  set("IR", 0x80);
+  EXPECT_FALSE(low());
+}
+
+// 11, 12 no. 45: two sources, one cleared: stays low until all are.
+TEST_F(InterruptTest, PinStaysLowUntilAllSourcesAreCleared) {
+  REQUIRES(exact_time);
+  set("SIMR", 0xFF);
+  datagram(0);
+  datagram(1);
+  ASSERT_TRUE(low());
+  clear_interrupts(0);
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_FALSE(target().intn());
+    wait(10ns);
+  }
+  clear_interrupts(1);
+  EXPECT_FALSE(low());
+}
+
+// 3.3: clearing does not lose what comes with it: a second datagram sets RECV again.
+TEST_F(InterruptTest, LaterEventSetsTheClearedBitAgain) {
+  set("SIMR", 0xFF);
+  datagram(0);
+  clear_interrupts(0);
+  EXPECT_FALSE(low());
+  datagram(0);
+  EXPECT_TRUE(low());
+}
+
+TEST_F(InterruptTest, PinFallsFourPllClocksAfterTheEvent) {
+  REQUIRES(exact_time);
+  set("SIMR", 0x01);
+  const Instant last_bit = peer().send(peer().udp(1, 5000, Octets{1}));
+  wait_until(last_bit + 3us);  // 9.3: last bit in until RECV
+  ASSERT_EQ(interrupts(0), ir::RECV);
+  wait(four_pll_clocks - picoseconds(1));
+  EXPECT_TRUE(target().intn());
+  wait(picoseconds(1));
+  EXPECT_FALSE(target().intn());
+}
+
+TEST_F(InterruptTest, PinRisesFourPllClocksAfterTheCauseIsCleared) {
+  REQUIRES(exact_time);
+  set("SIMR", 0x01);
+  datagram(0);
+  ASSERT_TRUE(low());
+  clear_interrupts(0);
+  wait(four_pll_clocks - picoseconds(1));
+  EXPECT_FALSE(target().intn());
+  wait(picoseconds(1));
+  EXPECT_TRUE(target().intn());
+}
+
+// 6: I_AWT = (L + 1) x 4 / 150 MHz.
+class IntlevelTest : public InterruptTest, public testing::WithParamInterface<std::uint16_t> {};
+
+TEST_P(IntlevelTest, PinStaysHighForItsPause) {
+  REQUIRES(exact_time);
+  const Duration pause = Frequency{150'000'000}.periods(4 * (std::int64_t{GetParam()} + 1));
+  set("INTLEVEL", GetParam());
+  set("SIMR", 0x01);
+  datagram(0);
+  ASSERT_TRUE(low());
+  clear_interrupts(0);
+  wait(four_pll_clocks);
+  ASSERT_TRUE(target().intn());
+  const Instant rise = now();
+  // The next cause is there at once: RECV leaves data in the ring.
+  command(0, cr::RECV);
+  if (rise + pause > now()) {
+    wait_until(rise + pause - picoseconds(1));
+    EXPECT_TRUE(target().intn());
+    wait(picoseconds(1));
+  }
+  wait(four_pll_clocks);
+  EXPECT_FALSE(target().intn());
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, IntlevelTest, testing::Values(1, 0x00FF, 0xFFFF));
+
+TEST_F(InterruptTest, WithoutIntlevelThereIsNoPause) {
+  REQUIRES(exact_time);
+  set("SIMR", 0x01);
+  datagram(0);
+  ASSERT_TRUE(low());
+  clear_interrupts(0);
+  wait(four_pll_clocks);
+  ASSERT_TRUE(target().intn());
+  set(0, "Sn_CR", cr::RECV);
+  wait(four_pll_clocks);
+  EXPECT_FALSE(target().intn());
+}
+
+// Sn_IR's causes in TCP: CON once, DISCON, TIMEOUT, SENDOK.
+class TcpInterruptTest : public TcpTest {};
+
+TEST_F(TcpInterruptTest, EachCauseReachesThePin) {
+  REQUIRES(interrupt_pin);
+  set("RCR", 0);
+  set("SIMR", 0x01);
+  const auto expect_cause = [this](std::uint8_t cause) {
+    wait(1us);
+    EXPECT_EQ(interrupts(0), cause);
+    EXPECT_FALSE(target().intn());
+    clear_interrupts(0);
+    wait(1us);
+    EXPECT_TRUE(target().intn());
+  };
+  listen();
+  tcp().syn();
+  wait(1ms);
+  ASSERT_TRUE(tcp().learn_board_iss());
+  tcp().ack();
+  wait(1ms);
+  expect_cause(ir::CON);
+  send(0, {1});
+  wait(1ms);
+  expect_cause(ir::SENDOK);
+  tcp().ack();
+  tcp().data(counting(5));
+  wait(1ms);
+  expect_cause(ir::RECV);
+  tcp().fin();
+  wait(1ms);
+  expect_cause(ir::DISCON);
+  command(0, cr::DISCON);
+  wait(1s);
+  expect_cause(ir::TIMEOUT);
+}
+
+}  // namespace
+}  // namespace wizloop::conformance
