@@ -19,8 +19,8 @@ class DmaBus final : public Bus {
   bool read(uint8_t block, uint16_t offset, uint8_t* data, uint16_t count) override;
   bool write(uint8_t block, uint16_t offset, const uint8_t* data, uint16_t count) override;
 
-  // How long a DMA may take: 1 ms for set-up and interrupt latency, and 16 us a byte, which SCLK of 500 kHz would need.
-  static constexpr uint32_t timeout_us(uint16_t count) { return 1000u + 16u * static_cast<uint32_t>(count); }
+  // How long a DMA may take: 1 ms for set-up and interrupt latency, and 100 us a byte, which SCLK of 80 kHz would need.
+  static constexpr uint32_t timeout_us(uint16_t count) { return 1000u + 100u * static_cast<uint32_t>(count); }
 
  private:
   bool transfer(const uint8_t* mosi, uint8_t* miso, uint16_t count);

@@ -36,9 +36,8 @@ class Experiment {
  public:
   virtual ~Experiment() = default;
 
+  // With the parameters of its own; every scenario also has buffer_kib.
   virtual ScenarioInfo info() const = 0;
-  // Buffer size of socket 0, which a world must know before it starts.
-  virtual std::uint8_t buffer_kib(const Parameters& parameters) const = 0;
   virtual Outcome run(Worlds& worlds, const Parameters& parameters) = 0;
 };
 

@@ -16,8 +16,6 @@ inline constexpr std::uint16_t board_port = 50001;
 // Without any progress for so long a program gives up.
 inline constexpr Duration patience = 60s;
 
-inline constexpr Parameter buffer_kib_parameter = {"buffer_kib", "2", "TX and RX buffer of socket 0, in KiB", 2, 16};
-
 patterns::Endpoint endpoint(wire::Ipv4Address ip, std::uint16_t port);
 
 // Repeats `step` until it returns true; false if that takes longer than `patience`.

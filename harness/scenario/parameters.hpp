@@ -15,7 +15,7 @@ class Parameters {
   // The error names the parameter, its value, and what was expected.
   static Result<Parameters> make(std::span<const Parameter> declared, const std::map<std::string, std::string>& given);
 
-  // A declared parameter with a unit: a whole number within its range.
+  // A declared parameter that is a whole number, by its range or by its choices.
   std::int64_t number(std::string_view name) const;
   // A declared parameter with choices.
   const std::string& choice(std::string_view name) const;

@@ -11,6 +11,13 @@ namespace {
 constexpr std::string_view board_prefix = "board.";
 constexpr std::string_view chip_prefix = "chip.";
 
+// What a world must know before it starts, whatever the scenario.
+ScenarioInfo info_of(const Experiment& experiment) {
+  ScenarioInfo info = experiment.info();
+  info.parameters.push_back({"buffer_kib", "2", "TX and RX buffer of socket 0, in KiB", 0, 0, {"2", "4", "8", "16"}});
+  return info;
+}
+
 Result<std::unique_ptr<Experiment>> find_experiment(const std::string& name) {
   std::vector<std::string> names;
   for (const ExperimentMaker maker : Registration::all()) {
@@ -84,7 +91,7 @@ std::vector<ExperimentMaker>& Registration::all() {
 
 std::vector<ScenarioInfo> catalogue() {
   std::vector<ScenarioInfo> infos;
-  for (const ExperimentMaker maker : Registration::all()) infos.push_back(maker()->info());
+  for (const ExperimentMaker maker : Registration::all()) infos.push_back(info_of(*maker()));
   std::ranges::sort(infos, {}, &ScenarioInfo::name);
   return infos;
 }
@@ -108,7 +115,7 @@ Result<RunResult> run(const RunRequest& request) {
       given.emplace(name, value);
     }
   }
-  const ScenarioInfo info = experiment.value()->info();
+  const ScenarioInfo info = info_of(*experiment.value());
   auto parameters = Parameters::make(info.parameters, given);
   if (!parameters) return parameters.error();
 
@@ -116,7 +123,7 @@ Result<RunResult> run(const RunRequest& request) {
               .path = request.path,
               .library = request.library.empty() ? board.value().library : request.library,
               .seed = request.seed,
-              .buffer_kib = experiment.value()->buffer_kib(parameters.value()),
+              .buffer_kib = static_cast<std::uint8_t>(parameters.value().number("buffer_kib")),
               .chip = chip,
               .pcap_file = request.pcap_file,
               .trace_file = request.trace_file};

@@ -51,7 +51,7 @@ constexpr NumberKey number_keys[] = {
     {"burst_gap_ns", 0, 1e5, 0, Presence::burst, [](BoardProfile& p, double v) { present(p.burst).gap = from_ns(v); }},
     {"burst_setup_ns", 0, 1e6, 0, Presence::burst,
      [](BoardProfile& p, double v) { present(p.burst).setup = from_ns(v); }},
-    {"dma_gap_ns", 0, 1e5, 0, Presence::dma, [](BoardProfile& p, double v) { present(p.dma).gap = from_ns(v); }},
+    {"dma_gap_ns", 0, 1e4, 0, Presence::dma, [](BoardProfile& p, double v) { present(p.dma).gap = from_ns(v); }},
     {"dma_setup_ns", 0, 1e6, 0, Presence::dma, [](BoardProfile& p, double v) { present(p.dma).setup = from_ns(v); }},
     {"dma_complete_ns", 0, 1e6, 0, Presence::dma,
      [](BoardProfile& p, double v) { present(p.dma).complete = from_ns(v); }},

@@ -60,7 +60,9 @@ void TcpConnection::take(tcp_pcb* pcb) {
     return ERR_OK;
   });
   lwip->tcp_sent(pcb, [](void* self, tcp_pcb*, u16_t bytes) -> err_t {
-    static_cast<TcpConnection*>(self)->user_.on_acknowledged(bytes);
+    auto* connection = static_cast<TcpConnection*>(self);
+    connection->user_.on_acknowledged(bytes);
+    connection->shut_down_when_sent();
     return ERR_OK;
   });
   lwip->tcp_err(pcb, [](void* self, err_t error) {
@@ -88,7 +90,13 @@ void TcpConnection::close() {
 }
 
 void TcpConnection::shut_down() {
-  if (pcb_ == nullptr) return;
+  shut_down_wanted_ = true;
+  shut_down_when_sent();
+}
+
+void TcpConnection::shut_down_when_sent() {
+  if (!shut_down_wanted_ || pcb_ == nullptr || pcb_->unsent != nullptr) return;
+  shut_down_wanted_ = false;
   LwipHost::Call lwip{host_};
   lwip->tcp_shutdown(pcb_, 0, 1);
 }
@@ -190,6 +198,7 @@ void TcpConnection::before_lwip_tick() {
 }
 
 void TcpConnection::after_lwip_tick() {
+  shut_down_when_sent();
   if (ack_hidden_ && pcb_ != nullptr) tcp_set_flags(pcb_, TF_ACK_DELAY);
 }
 

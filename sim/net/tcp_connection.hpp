@@ -60,7 +60,8 @@ class TcpConnection {
   // were taken.
   std::size_t write(Bytes data);
   void consume(std::size_t bytes);
-  // Nothing more will be written; data may still come in.
+  // Nothing more will be written; data may still come in. The FIN follows when all data has left: lwIP would tie it to
+  // the last segment, and where its persist timer then splits that segment, the FIN stays on the first half.
   void shut_down();
   // Neither side will send any more: forgets the connection.
   void close();
@@ -72,6 +73,7 @@ class TcpConnection {
  private:
   std::size_t segment_bytes();
   void take(tcp_pcb* pcb);
+  void shut_down_when_sent();
   void let_go();
   void receive(pbuf* data);
   void schedule_ack();
@@ -83,6 +85,7 @@ class TcpConnection {
   Timer ack_timer_;
   Instant ack_due_ = Instant::max();
   bool ack_hidden_ = false;
+  bool shut_down_wanted_ = false;
 };
 
 class TcpListener {

@@ -19,12 +19,7 @@ class PingRtt final : public Experiment {
             "rtt",
             "us",
             {{"pings", "100", "echo requests, 1 ms apart", 1, 1'000'000},
-             {"payload_bytes", "56", "ICMP payload", 0, 1472},
-             buffer_kib_parameter}};
-  }
-
-  std::uint8_t buffer_kib(const Parameters& parameters) const override {
-    return static_cast<std::uint8_t>(parameters.number("buffer_kib"));
+             {"payload_bytes", "56", "ICMP payload", 0, 1472}}};
   }
 
   Outcome run(Worlds& worlds, const Parameters& parameters) override {
@@ -32,7 +27,7 @@ class PingRtt final : public Experiment {
     const auto pings = static_cast<std::uint64_t>(parameters.number("pings"));
     if (!world.start_firmware()) return Outcome::failed("the library found no W5500");
     world.pc().resolve(board_ip);
-    const Instant start = world.now() + 20ms;
+    const Instant start = world.now() + 20ms + 4 * world.pc().config().profile.turnaround;  // after ARP
     net::Pinger pinger{world.pc(),
                        {.target = board_ip,
                         .payload_bytes = static_cast<std::size_t>(parameters.number("payload_bytes")),

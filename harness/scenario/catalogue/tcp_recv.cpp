@@ -19,12 +19,7 @@ class TcpRecv final : public Experiment {
             "throughput",
             "Mbit/s",
             {{"total_bytes", "1048576", "length of the stream", 1, 1LL << 32},
-             {"read_bytes", "2048", "bytes asked for per read call", 1, 16384},
-             buffer_kib_parameter}};
-  }
-
-  std::uint8_t buffer_kib(const Parameters& parameters) const override {
-    return static_cast<std::uint8_t>(parameters.number("buffer_kib"));
+             {"read_bytes", "2048", "bytes asked for per read call", 1, 16384}}};
   }
 
   Outcome run(Worlds& worlds, const Parameters& parameters) override {

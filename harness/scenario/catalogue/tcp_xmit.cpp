@@ -21,12 +21,7 @@ class TcpXmit final : public Experiment {
         "Mbit/s",
         {{"total_bytes", "1048576", "length of the stream", 1, 1LL << 32},
          {"write_bytes", "2048", "bytes per write call", 1, 16384},
-         buffer_kib_parameter,
          {"timed", "data", "what the time covers: the writes, or connect and stop too", 0, 0, {"data", "connection"}}}};
-  }
-
-  std::uint8_t buffer_kib(const Parameters& parameters) const override {
-    return static_cast<std::uint8_t>(parameters.number("buffer_kib"));
   }
 
   Outcome run(Worlds& worlds, const Parameters& parameters) override {

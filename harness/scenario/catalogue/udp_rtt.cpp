@@ -17,12 +17,7 @@ class UdpRtt final : public Experiment {
             "rtt",
             "us",
             {{"pings", "100", "round trips that are timed, after a first one that waits for ARP", 1, 1'000'000},
-             {"payload_bytes", "8", "UDP payload", 4, 1472},
-             buffer_kib_parameter}};
-  }
-
-  std::uint8_t buffer_kib(const Parameters& parameters) const override {
-    return static_cast<std::uint8_t>(parameters.number("buffer_kib"));
+             {"payload_bytes", "8", "UDP payload", 4, 1472}}};
   }
 
   Outcome run(Worlds& worlds, const Parameters& parameters) override {

@@ -11,10 +11,6 @@ namespace {
 
 class UdpBlast : public Experiment {
  public:
-  std::uint8_t buffer_kib(const Parameters& parameters) const override {
-    return static_cast<std::uint8_t>(parameters.number("buffer_kib"));
-  }
-
   Outcome run(Worlds& worlds, const Parameters& parameters) override {
     World& world = worlds.make();
     const auto datagrams = static_cast<std::uint32_t>(parameters.number("datagrams"));
@@ -34,9 +30,11 @@ class UdpBlast : public Experiment {
     world.begin_measurement();
     for (std::uint32_t number = 1; number <= datagrams; ++number) sent += send(number) ? 1 : 0;
     const Measurement measurement = world.end_measurement();
-    world.idle_until(world.now() + 10ms);
-
     const auto& counters = sink.counters();
+    wait_until(world, [&] {
+      world.idle_until(world.now() + 1ms);
+      return counters.datagrams >= sent;
+    });
     if (sent != datagrams + 1 || counters.datagrams != sent || counters.missing != 0 || counters.late != 0) {
       return Outcome::failed(fmt::format("the board sent {} datagrams of {}, the PC received {}", sent, datagrams + 1,
                                          counters.datagrams));
@@ -47,8 +45,7 @@ class UdpBlast : public Experiment {
  protected:
   static std::vector<Parameter> parameters(std::string_view datagrams, std::string_view payload_bytes) {
     return {{"datagrams", datagrams, "datagrams that are timed, after a first one that waits for ARP", 1, 1'000'000},
-            {"payload_bytes", payload_bytes, "UDP payload of each", 4, 1472},
-            buffer_kib_parameter};
+            {"payload_bytes", payload_bytes, "UDP payload of each", 4, 1472}};
   }
   virtual std::vector<Figure> figures(std::uint32_t datagrams, std::uint16_t payload_bytes, Duration elapsed) const = 0;
 };

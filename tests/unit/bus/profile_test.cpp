@@ -367,7 +367,7 @@ TEST_F(ProfileTest, RefusesHalfAPath) {
               ElementsAre("9: burst_setup_ns is missing, expected a number from 0 to 1000000, since the other burst_ "
                           "keys are there"));
   EXPECT_THAT(errors_of(with("dma_gap_ns = { value = 3, basis = \"given\", source = \"estimate\" }\n", "")),
-              ElementsAre("11: dma_gap_ns is missing, expected a number from 0 to 100000, since the other dma_ keys "
+              ElementsAre("11: dma_gap_ns is missing, expected a number from 0 to 10000, since the other dma_ keys "
                           "are there"));
 }
 

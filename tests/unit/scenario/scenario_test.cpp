@@ -153,6 +153,47 @@ TEST(ScenarioTest, LosslessSearchFindsARateThatLosesNothing) {
   EXPECT_GT(faster.value().figures[1].value, 0);
 }
 
+// What a run of extreme parameters comes to: empty if it passed.
+std::string failure_of(std::string scenario, std::string path, std::string library,
+                       std::map<std::string, std::string> parameters) {
+  RunRequest wanted = request(std::move(scenario), std::move(path), std::move(library));
+  wanted.parameters = std::move(parameters);
+  const auto result = run(wanted);
+  return result ? result.value().failure : result.error().message;
+}
+
+TEST(ScenarioTest, AReaderThatPausesNearTheEndStillGetsEveryByte) {
+  // The PC's last segment waits longer for the window than its stack's persist timer.
+  EXPECT_EQ(failure_of("tcp_recv", "byte", "wizloop",
+                       {{"total_bytes", "20000"}, {"read_bytes", "4"}, {"board.call_cpu_ns", "5000000"}}),
+            "");
+}
+
+TEST(ScenarioTest, DmaWorksOnTheSlowestBoard) {
+  EXPECT_EQ(failure_of("tcp_recv", "dma", "wizloop",
+                       {{"total_bytes", "5000"}, {"board.sclk_hz", "100000"}, {"board.dma_gap_ns", "10000"}}),
+            "");
+}
+
+TEST(ScenarioTest, ASlowPcLosesNothing) {
+  for (const char* scenario : {"udp_xmit", "udp_pps", "udp_recv", "udp_rtt", "ping_rtt", "tcp_xmit", "tcp_recv"}) {
+    auto parameters = brief(scenario);
+    parameters["board.peer.turnaround_us"] = "50000";
+    if (std::string{scenario} == "udp_recv") parameters["offered_bps"] = "1000000";
+    EXPECT_EQ(failure_of(scenario, "burst", "wizloop", parameters), "") << scenario;
+  }
+}
+
+TEST(ScenarioTest, LosslessSearchFailsWhereNoRateIsLossless) {
+  EXPECT_THAT(failure_of("udp_recv", "byte", "ethernet2",
+                         {{"datagrams", "20"}, {"search", "lossless"}, {"board.byte_gap_ns", "100000"}}),
+              HasSubstr("lost even with one every 20 ms"));
+}
+
+TEST(ScenarioTest, BufferSizesAreThoseOfTheChip) {
+  EXPECT_THAT(failure_of("tcp_recv", "burst", "wizloop", {{"buffer_kib", "3"}}), HasSubstr("2, 4, 8, 16"));
+}
+
 TEST(ScenarioTest, FindingThatNobodyAnnouncedFailsTheRun) {
   RunRequest wanted = request("udp_rtt", "burst", "pjrc_ethernet");
   const auto result = run(wanted);
