@@ -1,5 +1,7 @@
 #include "sim/chip/chip.hpp"
 
+#include <utility>
+
 namespace wizloop::chip {
 namespace {
 
@@ -29,7 +31,7 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
                BufferMemory{random.stream("chip.memory.rx")},
                random.stream("chip.isn")},
       phy_{queue, context_.latencies},
-      transmitter_{queue, phy_.bit_rate()},
+      transmitter_{queue, phy_},
       engine_{context_, judge_, transmitter_, *this},
       receiver_{context_, engine_, *this},
       intn_{queue, config.latencies.event_to_intn},
@@ -41,6 +43,7 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
 // Pins and cable -----------------------------------------------------------------------------------------------------
 
 void Chip::set_rstn(bool high) {
+  if (std::exchange(rstn_, high) == high) return;  // only edges act
   if (!high) {
     pll_timer_.stop();
     front_.set_held_in_reset(true);
@@ -63,10 +66,11 @@ void Chip::brown_out(Duration down) {
 void Chip::accept(wire::FramePtr frame, Instant at) {
   if (!phy_.link() || !frame->fcs_good || frame->size > wire::max_frame_bytes) return;
   ++frames_in_reception_;
-  context_.queue.schedule_at(at + context_.latencies.frame_to_received, [this, received = std::move(frame), at] {
-    --frames_in_reception_;
-    receiver_.on_frame(received->data(), at);
-  });
+  context_.queue.schedule_at(at + context_.latencies.frame_to_received,
+                             [this, received = std::move(frame), at, room = receiver_.room_for_datagram()] {
+                               --frames_in_reception_;
+                               receiver_.on_frame(received->data(), at, room);
+                             });
 }
 
 void Chip::on_interrupts_changed() {
@@ -169,7 +173,6 @@ void Chip::write_common(std::uint16_t offset, std::uint8_t value) {
       return on_interrupts_changed();
     case common::PHYCFGR:
       phy_.write_phycfgr(value);
-      transmitter_.set_bit_rate(phy_.bit_rate());
       return;
     case common::IMR:
     case common::SIMR:

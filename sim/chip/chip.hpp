@@ -102,6 +102,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   SpiFront front_;
   Timer pll_timer_;
   Instant reset_until_ = Instant::min();  // MR.RST stays set; only by a fault
+  bool rstn_ = true;
   int frames_in_reception_ = 0;
 };
 

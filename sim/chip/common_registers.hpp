@@ -41,7 +41,7 @@ class CommonRegisters {
   bool mode(std::uint8_t mr_bit) const { return (bytes_[common::MR] & mr_bit) != 0; }
 
   bool is_own_broadcast(wire::Ipv4Address address) const {
-    return address == wire::broadcast_ipv4 || (subr() != 0 && address == (sipr() | ~subr()));
+    return address == wire::broadcast_ipv4 || (subr() != 0 && ~subr() != 0 && address == (sipr() | ~subr()));
   }
   // Whom to ask for the MAC of `address`: itself in the own subnet, else the gateway.
   wire::Ipv4Address next_hop(wire::Ipv4Address address) const {

@@ -35,7 +35,11 @@ class Phy {
   }
 
   // The register goes back to its reset value and the link stays (assumption; nobody says what MR.RST does here).
-  void reset_register() { written_ = reset_value; }
+  void reset_register() {
+    const bool was_running = (written_ & RST) != 0;
+    written_ = reset_value;
+    if (!was_running) negotiate();
+  }
   // RSTn is low: no link, whatever the cable does.
   void hold_in_reset() {
     timer_.stop();
@@ -43,7 +47,7 @@ class Phy {
     link_ = false;
   }
   void hardware_reset() {
-    reset_register();
+    written_ = reset_value;
     mode_ = all_capable;
     link_ = false;
     negotiate();

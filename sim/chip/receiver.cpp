@@ -16,7 +16,8 @@ constexpr std::uint16_t dont_fragment = 0x4000;
 
 }  // namespace
 
-void Receiver::on_frame(Bytes frame, Instant arrived) {
+void Receiver::on_frame(Bytes frame, Instant arrived, bool room_for_datagram) {
+  room_for_datagram_ = room_for_datagram;
   const auto ethernet = wire::EthernetHeader::parse(frame);
   if (!ethernet) return;
   if (ethernet->destination != context_.common.shar() && ethernet->destination != wire::broadcast_mac) return;
@@ -30,7 +31,7 @@ void Receiver::on_frame(Bytes frame, Instant arrived) {
 
 void Receiver::on_frame_begins(Bytes frame, Instant at) {
   constexpr std::size_t headers = ip_payload_at + wire::UdpHeader::bytes;
-  room_for_datagram_ = true;
+  room_at_header_ = true;
   if (frame.size() < headers || load16(&frame[12]) != wire::type_ipv4) return;
   const auto ip = wire::Ipv4Header::parse(frame.subspan(wire::ethernet_header_bytes));
   if (!ip || ip->protocol != wire::protocol_udp ||
@@ -45,23 +46,23 @@ void Receiver::on_frame_begins(Bytes frame, Instant at) {
   const Instant header_in = at + engine_.bit_rate().periods(8 * (wire::preamble_bytes + headers));
   context_.queue.schedule_at(header_in, [this, to_broadcast, port, payload_bytes] {
     const Socket* socket = socket_for_datagram(to_broadcast, port);
-    room_for_datagram_ = socket == nullptr || engine_.has_room(*socket, payload_bytes);
+    room_at_header_ = socket == nullptr || engine_.has_room(*socket, payload_bytes);
   });
 }
 
 void Receiver::on_arp(const wire::EthernetHeader& ethernet, Bytes payload, Instant arrived) {
   const auto arp = wire::Arp::parse(payload);
+  if (!arp) return;
   const wire::Ipv4Address own_ip = context_.common.sipr();
-  if (!arp || own_ip == 0) return;
   const wire::MacAddress own_mac = context_.common.shar();
-  if (arp->sender_ip == own_ip && arp->sender_mac != own_mac) {
+  if (own_ip != 0 && arp->sender_ip == own_ip && arp->sender_mac != own_mac) {
     context_.common[common::IR] |= ir::CONFLICT;
     listener_.on_interrupts_changed();
     return;
   }
   if (arp->operation == wire::Arp::Operation::reply) {
     engine_.on_arp_reply(*arp);
-  } else if (arp->target_ip == own_ip) {
+  } else if (own_ip != 0 && arp->target_ip == own_ip) {
     wire::FramePtr reply = context_.frames.take();
     wire::EthernetHeader{ethernet.source, own_mac, wire::type_arp}.emit(reply->bytes.data());
     wire::Arp{wire::Arp::Operation::reply, own_mac, own_ip, arp->sender_mac, arp->sender_ip}.emit(

@@ -20,7 +20,9 @@ class Receiver {
   void on_frame_begins(Bytes frame, Instant at);
 
   // A frame whose FCS was good and whose last bit came in at `arrived`.
-  void on_frame(Bytes frame, Instant arrived);
+  void on_frame(Bytes frame, Instant arrived, bool room_for_datagram);
+  // Of the frame whose last bit has just come in; the next frame may begin before this one is worked on.
+  bool room_for_datagram() const { return room_at_header_; }
 
  private:
   void on_arp(const wire::EthernetHeader& ethernet, Bytes payload, Instant arrived);
@@ -43,7 +45,8 @@ class Receiver {
   Context& context_;
   SocketEngine& engine_;
   InterruptListener& listener_;
-  bool room_for_datagram_ = true;  // for the frame that is coming in
+  bool room_at_header_ = true;     // of the frame that is coming in
+  bool room_for_datagram_ = true;  // of the frame that is worked on
 };
 
 }  // namespace wizloop::chip

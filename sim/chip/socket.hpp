@@ -42,9 +42,10 @@ struct Socket {
   TcpConnection tcp;
   UdpSend udp;
   ArpResolver arp;
+  wire::Ipv4Address arp_for = 0;  // the address that the MAC is wanted for; arp asks for its next hop
   std::optional<wire::Ipv4Address> known_destination;  // whose MAC Sn_DHAR holds
   bool sending = false;                                // between SEND and SENDOK or TIMEOUT
-  bool send_again = false;                             // SEND was given meanwhile
+  std::uint8_t send_again = 0;                         // the SEND or SEND_MAC that was given meanwhile; 0: none
   bool connecting = false;                             // CONNECT waits for ARP
   std::uint32_t epoch = 0;  // changes with OPEN, CLOSE and reset, so that late events of an earlier life are dropped
 
@@ -80,7 +81,8 @@ struct Socket {
     arp.stop();
     timer.stop();
     known_destination.reset();
-    sending = send_again = connecting = false;
+    sending = connecting = false;
+    send_again = 0;
   }
 
  private:

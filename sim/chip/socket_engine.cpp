@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/wire/udp.hpp"
 
@@ -19,6 +20,14 @@ constexpr std::string_view place_of[socket_count] = {"chip.s0", "chip.s1", "chip
                                                      "chip.s4", "chip.s5", "chip.s6", "chip.s7"};
 
 std::string_view place(const Socket& socket) { return place_of[socket.number]; }
+
+std::uint16_t largest_payload(const Socket& socket) { return socket.is_tcp() ? largest_tcp_mss : largest_udp_payload; }
+
+// Sn_MSSR within what a frame can carry: the host may write anything there after OPEN too.
+std::uint16_t segment_size(const Socket& socket) {
+  const std::uint16_t mssr = socket.mssr();
+  return mssr == 0 || mssr > largest_payload(socket) ? largest_payload(socket) : mssr;
+}
 
 constexpr std::size_t ip_payload_at = wire::ethernet_header_bytes + wire::Ipv4Header::bytes;
 
@@ -104,9 +113,9 @@ void SocketEngine::open(Socket& socket) {
   socket.tx_rd = socket.tx_wr = socket.tx_wr_written = 0;
   socket.rx_rd = socket.rx_rd_written = socket.rx_wr = 0;
   socket.known_destination.reset();
-  socket.sending = socket.send_again = socket.connecting = false;
-  const std::uint16_t largest = protocol == sn_mr::TCP ? largest_tcp_mss : largest_udp_payload;
-  if (socket.mssr() == 0 || socket.mssr() > largest) store16(&socket.bytes[socket::Sn_MSSR], largest);
+  socket.sending = socket.connecting = false;
+  socket.send_again = 0;
+  store16(&socket.bytes[socket::Sn_MSSR], segment_size(socket));
   if (protocol == sn_mr::TCP) {
     socket.tcp.open();
     socket.plain_status = sn_sr::CLOSED;
@@ -136,7 +145,7 @@ void SocketEngine::disconnect(Socket& socket) {
     socket.tcp.disconnect(context_.queue.now() + preparation(0));
     note_status(socket, status);
     pump();
-  } else if (socket.is_tcp() && status != sn_sr::CLOSED) {
+  } else if (status >= sn_sr::INIT && status <= sn_sr::SYNRECV) {
     // ioLibrary issues DISCON in any open TCP state; without a connection there is nothing to say goodbye to.
     close(socket);
   } else {
@@ -151,7 +160,8 @@ void SocketEngine::close(Socket& socket) {
   socket.udp.stop();
   socket.arp.stop();
   socket.timer.stop();
-  socket.sending = socket.send_again = socket.connecting = false;
+  socket.sending = socket.connecting = false;
+  socket.send_again = 0;
   socket.known_destination.reset();
   socket.plain_status = sn_sr::CLOSED;
   note_status(socket, before);
@@ -163,7 +173,7 @@ void SocketEngine::send(Socket& socket, std::uint8_t code) {
   if (!tcp_sends && status != sn_sr::UDP) return illegal(socket, code);
   if (socket.sending) {
     judge_.on_send_while_sending(socket);
-    socket.send_again = true;
+    socket.send_again = code;
     return;
   }
   start_send(socket, code == sn_cr::SEND);
@@ -181,10 +191,10 @@ void SocketEngine::start_send(Socket& socket, bool with_arp) {
     return;
   }
   if (socket.is_tcp()) {
-    socket.tcp.send(length, tcp_settings(socket), now + preparation(std::min(length, socket.mssr())));
+    socket.tcp.send(length, tcp_settings(socket), now + preparation(std::min(length, segment_size(socket))));
   } else {
-    socket.udp.start(from, length);
     const wire::Ipv4Address destination = socket.dipr();
+    socket.udp.start(from, length, destination, socket.dport());
     const bool to_broadcast = context_.common.is_own_broadcast(destination);
     if (with_arp && to_broadcast) {
       socket.set_dhar(wire::broadcast_mac);
@@ -194,7 +204,7 @@ void SocketEngine::start_send(Socket& socket, bool with_arp) {
     if (with_arp && !knows_mac) {
       resolve(socket);
     } else {
-      socket.udp.set_ready(now + preparation(std::min(length, socket.mssr())));
+      socket.udp.set_ready(now + preparation(std::min(length, segment_size(socket))));
     }
   }
   arm(socket);
@@ -209,9 +219,8 @@ void SocketEngine::finish_send(Socket& socket, std::uint8_t cause) {
   } else {
     raise(socket, cause);
   }
-  if (socket.send_again) {
-    socket.send_again = false;
-    start_send(socket, true);
+  if (socket.send_again != 0) {
+    start_send(socket, std::exchange(socket.send_again, std::uint8_t{0}) == sn_cr::SEND);
   }
 }
 
@@ -239,7 +248,8 @@ std::uint16_t SocketEngine::tx_free_size(const Socket& socket) {
 // ARP ----------------------------------------------------------------------------------------------------------------
 
 void SocketEngine::resolve(Socket& socket) {
-  socket.arp.start(context_.common.next_hop(socket.dipr()), context_.queue.now() + preparation(0));
+  socket.arp_for = socket.dipr();
+  socket.arp.start(context_.common.next_hop(socket.arp_for), context_.queue.now() + preparation(0));
 }
 
 void SocketEngine::on_arp_reply(const wire::Arp& reply) {
@@ -252,12 +262,12 @@ void SocketEngine::on_arp_reply(const wire::Arp& reply) {
 }
 
 void SocketEngine::on_resolved(Socket& socket, Instant at) {
-  socket.known_destination = socket.dipr();
+  socket.known_destination = socket.arp_for;
   if (socket.connecting) {
     socket.tcp.connect(static_cast<std::uint32_t>(context_.isn.next()), tcp_settings(socket), at + preparation(0));
     socket.connecting = false;
   } else {
-    socket.udp.set_ready(at + preparation(std::min(socket.udp.left(), socket.mssr())));
+    socket.udp.set_ready(at + preparation(std::min(socket.udp.left(), segment_size(socket))));
   }
   pump();
 }
@@ -281,7 +291,7 @@ TcpSettings SocketEngine::tcp_settings(const Socket& socket) {
   return {context_.common.rtr(),
           context_.common.rcr(),
           socket.mode(sn_mr::ND),
-          socket.mssr(),
+          segment_size(socket),
           static_cast<std::uint16_t>(used < size ? size - used : 0),
           context_.latencies.segment_to_ack,
           context_.latencies.syn_to_syn_ack};
@@ -294,6 +304,7 @@ void SocketEngine::on_syn(Socket& listener, const TcpHeader& syn, wire::Ipv4Addr
   store16(&listener.bytes[socket::Sn_DPORT], syn.source_port);
   listener.set_dhar(mac);
   listener.tcp.accept(syn, static_cast<std::uint32_t>(context_.isn.next()), tcp_settings(listener), arrived);
+  store16(&listener.bytes[socket::Sn_MSSR], listener.tcp.mss());  // shows the smaller of both sides'
   note_status(listener, before);
   arm(listener);
   pump();
@@ -325,7 +336,8 @@ void SocketEngine::apply(Socket& socket, const TcpReaction& reaction, Bytes payl
   }
   if (socket.tcp.status() == sn_sr::CLOSED) {
     ++socket.epoch;
-    socket.sending = socket.send_again = false;
+    socket.sending = false;
+    socket.send_again = 0;
     socket.plain_status = sn_sr::CLOSED;
   }
   raise(socket, reaction.causes);
@@ -485,8 +497,8 @@ void SocketEngine::transmit_arp_request(Socket& socket) {
   transmitter_.send(std::move(frame));
 }
 
-void SocketEngine::finish_ip_frame(wire::Frame& frame, Socket& socket, std::uint8_t protocol,
-                                   std::size_t payload_bytes) {
+void SocketEngine::finish_ip_frame(wire::Frame& frame, Socket& socket, wire::Ipv4Address destination,
+                                   std::uint8_t protocol, std::size_t payload_bytes) {
   wire::EthernetHeader{socket.dhar(), context_.common.shar(), wire::type_ipv4}.emit(frame.bytes.data());
   wire::Ipv4Header ip;
   ip.tos = socket.bytes[socket::Sn_TOS];
@@ -495,7 +507,7 @@ void SocketEngine::finish_ip_frame(wire::Frame& frame, Socket& socket, std::uint
   ip.identification = context_.ip_identification++;
   ip.protocol = protocol;
   ip.source = context_.common.sipr();
-  ip.destination = socket.dipr();
+  ip.destination = destination;
   ip.total_length = static_cast<std::uint16_t>(wire::Ipv4Header::bytes + payload_bytes);
   ip.emit(&frame.bytes[wire::ethernet_header_bytes]);
   frame.size = ip_payload_at + payload_bytes;
@@ -521,7 +533,7 @@ void SocketEngine::transmit_segment(Socket& socket) {
   context_.tx_memory.ring(socket.number)
       .read(static_cast<std::uint16_t>(segment.sequence), &frame->bytes[ip_payload_at + header_bytes], segment.length);
   header.emit(context_.common.sipr(), socket.dipr(), {&frame->bytes[ip_payload_at], header_bytes + segment.length});
-  finish_ip_frame(*frame, socket, wire::protocol_tcp, header_bytes + segment.length);
+  finish_ip_frame(*frame, socket, socket.dipr(), wire::protocol_tcp, header_bytes + segment.length);
   const Instant last_bit = transmitter_.send(std::move(frame));
   socket.tcp.on_segment_left(transmitter_.free_at() + context_.latencies.between_segments);
 
@@ -539,14 +551,14 @@ void SocketEngine::transmit_segment(Socket& socket) {
 }
 
 void SocketEngine::transmit_datagram(Socket& socket) {
-  const UdpSend::Datagram datagram = socket.udp.take(socket.mssr());
+  const UdpSend::Datagram datagram = socket.udp.take(segment_size(socket));
   wire::FramePtr frame = context_.frames.take();
   constexpr std::size_t data_at = ip_payload_at + wire::UdpHeader::bytes;
   context_.tx_memory.ring(socket.number).read(datagram.offset, &frame->bytes[data_at], datagram.length);
   const std::size_t message_bytes = wire::UdpHeader::bytes + datagram.length;
-  wire::UdpHeader{socket.port(), socket.dport(), 0}.emit(context_.common.sipr(), socket.dipr(),
-                                                         {&frame->bytes[ip_payload_at], message_bytes});
-  finish_ip_frame(*frame, socket, wire::protocol_udp, message_bytes);
+  wire::UdpHeader{socket.port(), socket.udp.port(), 0}.emit(context_.common.sipr(), socket.udp.address(),
+                                                            {&frame->bytes[ip_payload_at], message_bytes});
+  finish_ip_frame(*frame, socket, socket.udp.address(), wire::protocol_udp, message_bytes);
   const Instant last_bit = transmitter_.send(std::move(frame));
   if (socket.udp.left() > 0) {
     socket.udp.set_ready(transmitter_.free_at() + context_.latencies.between_segments);

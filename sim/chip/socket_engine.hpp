@@ -95,7 +95,8 @@ class SocketEngine {
   void transmit_segment(Socket& socket);
   void transmit_datagram(Socket& socket);
   // The rest of a frame to `destination`; the IP payload of `payload_bytes` is in place behind the headers.
-  void finish_ip_frame(wire::Frame& frame, Socket& socket, std::uint8_t protocol, std::size_t payload_bytes);
+  void finish_ip_frame(wire::Frame& frame, Socket& socket, wire::Ipv4Address destination, std::uint8_t protocol,
+                       std::size_t payload_bytes);
 
   void illegal(Socket& socket, std::uint8_t code);
 

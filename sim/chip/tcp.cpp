@@ -166,7 +166,8 @@ TcpReaction TcpConnection::on_deadline(const TcpSettings& settings, Instant now)
     if (snd_una_ != snd_max_) ++transmissions_;
     snd_nxt_ = snd_una_;  // go back to the oldest unacknowledged byte
     output_ready_ = now;
-    if (sendable_bytes() == 0 && seq_before(snd_nxt_, snd_end_)) probing_ = true;  // the peer's window stayed closed
+    if (synchronised() && sendable_bytes() == 0 && seq_before(snd_nxt_, snd_end_))
+      probing_ = true;  // the peer's window stayed closed
   }
   return reaction;
 }
@@ -225,6 +226,7 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
     }
     status_ = sn_sr::ESTABLISHED;
     snd_wl1_ = segment.sequence;
+    snd_wl2_ = segment.acknowledgment;
     reaction.causes |= sn_ir::CON;
     reaction.established = true;
   }

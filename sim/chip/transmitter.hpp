@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 
+#include "sim/chip/phy.hpp"
 #include "sim/core/event_queue.hpp"
 #include "sim/wire/frame.hpp"
 
@@ -12,11 +13,10 @@ namespace wizloop::chip {
 
 class Transmitter {
  public:
-  Transmitter(EventQueue& queue, Frequency bit_rate) : queue_{queue}, bit_rate_{bit_rate} {}
+  Transmitter(EventQueue& queue, const Phy& phy) : queue_{queue}, phy_{phy} {}
 
   void connect(wire::FrameSink& sink) { sink_ = &sink; }
-  void set_bit_rate(Frequency bit_rate) { bit_rate_ = bit_rate; }
-  Frequency bit_rate() const { return bit_rate_; }
+  Frequency bit_rate() const { return phy_.bit_rate(); }
 
   // When the next frame may start.
   Instant free_at() const { return free_at_; }
@@ -31,9 +31,9 @@ class Transmitter {
     }
     const Instant start = queue_.now();
     WIZ_ASSERT(start >= free_at_);
-    last_bit_at_ = start + wire::time_on_wire(frame->size, bit_rate_);
-    free_at_ = last_bit_at_ + wire::inter_packet_gap(bit_rate_);
-    if (sink_ != nullptr) sink_->accept(std::move(frame), start);
+    last_bit_at_ = start + wire::time_on_wire(frame->size, bit_rate());
+    free_at_ = last_bit_at_ + wire::inter_packet_gap(bit_rate());
+    if (sink_ != nullptr && phy_.link()) sink_->accept(std::move(frame), start);
     return last_bit_at_;
   }
 
@@ -61,7 +61,7 @@ class Transmitter {
   };
 
   EventQueue& queue_;
-  Frequency bit_rate_;
+  const Phy& phy_;
   wire::FrameSink* sink_ = nullptr;
   Instant last_bit_at_{};
   Instant free_at_{};

@@ -6,21 +6,27 @@
 #include <cstdint>
 
 #include "sim/core/time.hpp"
+#include "sim/wire/ipv4.hpp"
 
 namespace wizloop::chip {
 
 class UdpSend {
  public:
-  // `length` is (TX_WR - TX_RD) mod 65536, whatever the ring holds.
-  void start(std::uint16_t from, std::uint16_t length) {
+  // `length` is (TX_WR - TX_RD) mod 65536, whatever the ring holds. Sn_DIPR and Sn_DPORT count as of SEND: the host may
+  // write them for the next datagram while ARP still looks for this one's.
+  void start(std::uint16_t from, std::uint16_t length, wire::Ipv4Address address, std::uint16_t port) {
     next_ = from;
     left_ = length;
+    address_ = address;
+    port_ = port;
     ready_ = Instant::max();
   }
   void set_ready(Instant at) { ready_ = at; }
   void stop() { *this = UdpSend{}; }
 
   std::uint16_t left() const { return left_; }
+  wire::Ipv4Address address() const { return address_; }
+  std::uint16_t port() const { return port_; }
   Instant next_output() const { return left_ > 0 ? ready_ : Instant::max(); }
 
   struct Datagram {
@@ -37,6 +43,8 @@ class UdpSend {
  private:
   std::uint16_t next_ = 0;
   std::uint16_t left_ = 0;
+  wire::Ipv4Address address_ = 0;
+  std::uint16_t port_ = 0;
   Instant ready_ = Instant::max();
 };
 

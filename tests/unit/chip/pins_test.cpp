@@ -141,6 +141,40 @@ TEST(ChipTest, MayEndWithAFrameInReception) {
   EXPECT_TRUE(board.chip.busy());
 }
 
+TEST(PhyTest, SoftwareResetReleasesAPhyThatWasHeldInReset) {
+  TestBoard board;
+  board.write(0, common::PHYCFGR, {0x38});
+  board.write(0, common::MR, {0x80});
+  board.advance(2s);
+  EXPECT_EQ(phycfgr(board), 0xBF);
+}
+
+TEST(PhyTest, RaisingAHighResetPinDoesNothing) {
+  TestBoard board;
+  board.configure();
+  board.chip.set_rstn(true);
+  EXPECT_EQ(phycfgr(board), 0xBF);
+  EXPECT_THAT(board.read(0, common::SIPR, 1), ElementsAre(192));
+}
+
+TEST(PhyTest, FramesGoAtTheRateOfTheMode) {
+  TestBoard board;
+  board.configure();
+  board.write(0, common::PHYCFGR, {0x48});
+  board.write(0, common::PHYCFGR, {0xC8});  // 10 Mbit/s
+  board.advance(500ms);
+  board.chip.set_rstn(false);
+  board.advance(1ms);
+  board.chip.set_rstn(true);
+  board.advance(3s);
+  board.configure();
+  board.arrive_ping(1, 8);
+  board.arrive_ping(2, 8);
+  board.advance(1ms);
+  ASSERT_EQ(board.sent.size(), 2U);
+  EXPECT_EQ(board.sent[1].at - board.sent[0].at, 6720ns);  // 100 Mbit/s again
+}
+
 TEST(PhyTest, SupplyCurrentFollowsTheState) {
   TestBoard board;
   EXPECT_EQ(board.chip.supply_current_ma(true), 132);

@@ -165,6 +165,117 @@ TEST_F(TcpTest, LostSynAckIsSentAgainAndTheListenerClosesInTheEnd) {
   EXPECT_EQ(board.interrupts(0), sn_ir::TIMEOUT);
 }
 
+TEST_F(TcpTest, PassiveOpenTakesThePeersWindowUpdatesWhateverTheIss) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {  // initial sequence numbers on both sides of 2^31
+    TestBoard other{seed};
+    TestConnection connection{other};
+    other.configure();
+    connection.establish();
+    connection.window = 0;
+    connection.acknowledge(connection.iss + 1);
+    other.advance(1ms);
+    other.send(0, counting(500));
+    other.advance(1ms);
+    EXPECT_THAT(other.sent, SizeIs(0)) << seed;
+  }
+}
+
+TEST_F(TcpTest, ARepeatedSynDoesNotMakeTheChipSendDataTwice) {
+  tcp.listen();
+  tcp.syn();
+  board.advance(300ms);  // the SYN/ACK was sent again
+  tcp.iss = board.sent.back().tcp().sequence;
+  tcp.acknowledge(tcp.iss + 1);
+  board.advance(1ms);
+  board.sent.clear();
+  board.send(0, counting(100));
+  board.advance(1ms);
+  TcpHeader nothing_new = tcp.header(TcpHeader::ack | TcpHeader::psh, tcp.iss + 1);
+  board.arrive_tcp(nothing_new, {1});
+  board.advance(1ms);
+  std::size_t bytes = 0;
+  for (const SentFrame& frame : board.sent) bytes += frame.tcp_payload().size();
+  EXPECT_EQ(bytes, 100U);
+}
+
+TEST_F(TcpTest, SegmentSizeRegisterShowsThePeersAfterAPassiveOpen) {
+  tcp.establish(0, 600);
+  EXPECT_EQ(board.get16(0, socket::Sn_MSSR), 600);
+}
+
+TEST_F(TcpTest, SecondDisconnectHasNoEffectAndIsFound) {
+  tcp.establish();
+  board.command(0, sn_cr::DISCON);
+  board.advance(1ms);
+  board.command(0, sn_cr::DISCON);
+  EXPECT_EQ(board.status(0), sn_sr::FIN_WAIT);
+  EXPECT_THAT(board.findings.all(), SizeIs(1));
+}
+
+TEST_F(TcpTest, DataAfterTheOwnFinIsStillReceived) {
+  tcp.establish();
+  board.command(0, sn_cr::DISCON);
+  board.advance(1ms);
+  tcp.acknowledge(tcp.iss + 2);
+  tcp.data({1, 2, 3});
+  board.advance(1ms);
+  EXPECT_EQ(board.get16(0, socket::Sn_RX_RSR), 3);
+}
+
+TEST_F(TcpTest, AcknowledgmentOfWhatWasNeverSentIsAnsweredAndOtherwiseIgnored) {
+  tcp.establish();
+  board.send(0, counting(10));
+  board.advance(1ms);
+  board.sent.clear();
+  tcp.acknowledge(tcp.iss + 1 + 5000);
+  board.advance(1ms);
+  EXPECT_THAT(board.sent, SizeIs(1));
+  EXPECT_EQ(board.get16(0, socket::Sn_TX_FSR), 2048 - 10);
+}
+
+TEST_F(TcpTest, WrongAcknowledgmentInSynrecvDrawsRst) {
+  tcp.listen();
+  tcp.syn();
+  board.advance(1ms);
+  tcp.acknowledge(board.sent.back().tcp().sequence + 77);
+  board.advance(1ms);
+  EXPECT_TRUE(board.sent.back().tcp().has(TcpHeader::rst));
+  EXPECT_EQ(board.status(0), sn_sr::SYNRECV);
+}
+
+TEST_F(TcpTest, NothingIsSentAgainAfterAFullAcknowledgment) {
+  tcp.establish();
+  board.send(0, counting(10));
+  board.advance(1ms);
+  tcp.acknowledge(tcp.iss + 11);
+  board.advance(60s);
+  EXPECT_THAT(board.sent, SizeIs(1));
+  EXPECT_EQ(board.status(0), sn_sr::ESTABLISHED);
+}
+
+TEST_F(TcpTest, EndOfTimeWaitIsNotATimeout) {
+  tcp.establish();
+  board.command(0, sn_cr::DISCON);
+  board.advance(1ms);
+  tcp.acknowledge(tcp.iss + 2);
+  tcp.fin();
+  board.advance(1s);
+  EXPECT_EQ(board.status(0), sn_sr::CLOSED);
+  EXPECT_EQ(board.interrupts(0), sn_ir::DISCON);
+}
+
+TEST_F(TcpTest, LowestListenerTakesTheSyn) {
+  board.set8(3, socket::Sn_MR, sn_mr::TCP);
+  board.set16(3, socket::Sn_PORT, TestConnection::chip_port);
+  board.command(3, sn_cr::OPEN);
+  board.command(3, sn_cr::LISTEN);
+  tcp.listen();
+  tcp.syn();
+  board.advance(1ms);
+  EXPECT_EQ(board.status(0), sn_sr::SYNRECV);
+  EXPECT_EQ(board.status(3), sn_sr::LISTEN);
+}
+
 TEST_F(TcpTest, SecondClientIsRefused) {
   tcp.establish();
   TcpHeader other = tcp.header(TcpHeader::syn, 0);

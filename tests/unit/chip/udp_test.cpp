@@ -70,6 +70,96 @@ TEST_F(UdpTest, LaterSendsToTheSameAddressDoNotAskAgain) {
   EXPECT_TRUE(board.sent[3].is_arp());
 }
 
+TEST_F(UdpTest, DestinationCountsAsOfSendEvenIfArpAnswersLater) {
+  address(0, peer_ip, 9);
+  board.send(0, {1});
+  board.advance(1ms);
+  address(0, wire::ipv4(192, 168, 1, 99), 10);
+  board.answer_arp();
+  board.advance(1ms);
+  ASSERT_THAT(board.sent, SizeIs(2));
+  EXPECT_EQ(board.sent[1].ip().destination, peer_ip);
+  EXPECT_EQ(board.sent[1].udp().destination_port, 9);
+  board.send(0, {2});  // to the other address, whose MAC is not known
+  board.advance(1ms);
+  EXPECT_TRUE(board.sent[2].is_arp());
+}
+
+TEST_F(UdpTest, SegmentSizeWrittenAfterOpenIsKeptWithinAFrame) {
+  address(0, wire::broadcast_ipv4, 9);
+  for (const int mssr : {0xFFFF, 0}) {
+    board.sent.clear();
+    board.set16(0, socket::Sn_MSSR, static_cast<std::uint16_t>(mssr));
+    board.send(0, Octets(2000, 1));
+    board.advance(1ms);
+    ASSERT_THAT(board.sent, SizeIs(2));
+    EXPECT_EQ(board.sent[0].udp_payload().size(), 1472U);
+  }
+}
+
+TEST_F(UdpTest, QueuedSendMacStaysOne) {
+  address(0, wire::broadcast_ipv4, 9);
+  board.send(0, {1});
+  board.write(TestBoard::registers_of(0), socket::Sn_DHAR, {2, 0, 0, 0, 0, 0x99});
+  address(0, wire::ipv4(192, 168, 1, 99), 9);
+  board.set16(0, socket::Sn_TX_WR, 2);
+  board.command(0, sn_cr::SEND_MAC);
+  board.advance(1ms);
+  ASSERT_THAT(board.sent, SizeIs(2));
+  EXPECT_FALSE(board.sent[1].is_arp());
+}
+
+TEST_F(UdpTest, TypeOfServiceTtlAndFragmentFlagsAreTheSockets) {
+  board.set8(0, socket::Sn_TOS, 0x10);
+  board.set8(0, socket::Sn_TTL, 7);
+  board.set16(0, socket::Sn_FRAG, 0x0000);
+  address(0, wire::broadcast_ipv4, 9);
+  board.send(0, {1});
+  board.advance(1ms);
+  board.send(0, {2});
+  board.advance(1ms);
+  ASSERT_THAT(board.sent, SizeIs(2));
+  EXPECT_EQ(board.sent[0].ip().tos, 0x10);
+  EXPECT_EQ(board.sent[0].ip().ttl, 7);
+  EXPECT_EQ(board.sent[0].ip().flags_and_fragment, 0);
+  EXPECT_EQ(board.sent[1].ip().identification, board.sent[0].ip().identification + 1);
+}
+
+TEST_F(UdpTest, LateSendokOfAnEarlierLifeIsDropped) {
+  address(0, wire::broadcast_ipv4, 9);
+  board.send(0, {1});
+  board.advance(6us);  // on the wire
+  board.command(0, sn_cr::CLOSE);
+  board.command(0, sn_cr::OPEN);
+  board.advance(1ms);
+  EXPECT_EQ(board.interrupts(0), 0);
+}
+
+TEST_F(UdpTest, SocketsTakeTurns) {
+  open(1, 5001);
+  for (int n = 0; n < 2; ++n) address(n, wire::broadcast_ipv4, 9);
+  board.write(TestBoard::tx_of(0), 0, Octets(2000, 1));
+  board.set16(0, socket::Sn_TX_WR, 2000);
+  board.write(TestBoard::tx_of(1), 0, Octets(2000, 2));
+  board.set16(1, socket::Sn_TX_WR, 2000);
+  board.set8(0, socket::Sn_CR, sn_cr::SEND);
+  board.set8(1, socket::Sn_CR, sn_cr::SEND);
+  board.advance(2ms);
+  ASSERT_THAT(board.sent, SizeIs(4));
+  std::vector<std::uint16_t> order;
+  for (const SentFrame& frame : board.sent) order.push_back(frame.udp().source_port);
+  EXPECT_THAT(order, ElementsAre(5000, 5001, 5000, 5001));
+}
+
+TEST_F(UdpTest, DatagramsThatFollowBackToBackAreJudgedEachByItself) {
+  const Octets large = TestBoard::ip_frame(wire::protocol_udp, TestBoard::udp_message(1, 5000, Octets(1470, 1)));
+  board.arrive_bit_by_bit(large);
+  board.advance(960ns);
+  board.arrive_bit_by_bit(large);  // no room for this one
+  board.advance(10us);
+  EXPECT_EQ(board.get16(0, socket::Sn_RX_RSR), 1478);
+}
+
 TEST_F(UdpTest, ForcedArpAsksBeforeEachSend) {
   board.write(0, common::MR, {mr::FARP});
   address(0, peer_ip, 9);
@@ -280,6 +370,41 @@ TEST(StackTest, AnswersPingWithoutASocket) {
   EXPECT_EQ(icmp.type, wire::IcmpHeader::echo_reply);
   EXPECT_EQ(icmp.sequence, 3);
   EXPECT_EQ(board.sent[0].ip_payload().size(), 64U);
+}
+
+TEST(StackTest, FramesForOthersAreNotTaken) {
+  TestBoard board;
+  board.configure();
+  std::vector<std::uint8_t> message(wire::IcmpHeader::bytes + 8);
+  wire::IcmpHeader{wire::IcmpHeader::echo_request, 0, 7, 1}.emit(message);
+  board.arrive_ip(wire::protocol_icmp, message, chip_ip, {2, 0, 0, 0, 0, 0x77});
+  board.arrive_ip(wire::protocol_icmp, message, wire::ipv4(192, 168, 1, 255), wire::broadcast_mac);
+  board.arrive_udp(1, 6000, {1}, wire::broadcast_ipv4, wire::broadcast_mac);
+  board.advance(1ms);
+  EXPECT_THAT(board.sent, SizeIs(0));
+}
+
+TEST(StackTest, AMaskOfAllOnesLeavesNoBroadcastAddress) {
+  TestBoard board;
+  board.configure();
+  board.write(0, common::SUBR, {255, 255, 255, 255});
+  board.arrive_ping(1, 8);
+  board.advance(1ms);
+  EXPECT_THAT(board.sent, SizeIs(1));
+}
+
+TEST(StackTest, NothingLeavesWithoutALink) {
+  TestBoard board;
+  board.configure();
+  board.write(0, common::PHYCFGR, {0x78});  // PHY in reset
+  board.arrive_ping(1, 8);
+  board.advance(1ms);
+  board.set8(0, socket::Sn_MR, sn_mr::UDP);
+  board.command(0, sn_cr::OPEN);
+  board.set32(0, socket::Sn_DIPR, wire::broadcast_ipv4);
+  board.send(0, {1});
+  board.advance(1ms);
+  EXPECT_THAT(board.sent, SizeIs(0));
 }
 
 TEST(StackTest, PingBlockKeepsItSilent) {
