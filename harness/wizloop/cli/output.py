@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -15,7 +16,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from wizloop.errors import UsageError
+from wizloop.errors import InfrastructureError, UsageError
+
+# What stops a file from being written that is no mistake in its name.
+MACHINE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 # In a pipe nothing needs to fit: a person scrolls, a program splits on spaces.
 PIPE_WIDTH = 10_000
@@ -47,10 +51,28 @@ def wrapped(sentence: str, columns: int, first: str = "", indent: int = 0) -> li
 
 
 def write_json(file: Path, document: Any) -> None:
+    """The whole document, or an error and the file as it was."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
-        file.write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        if file.exists() and not file.is_file():  # a pipe or a device: it has nothing to lose, and keeps its place
+            file.write_text(text, encoding="utf-8", errors="replace")
+        else:
+            _replace(file.resolve(), text)
     except OSError as error:
-        raise UsageError(f"--json: cannot write {file}: {error.strerror}") from error
+        kind = InfrastructureError if error.errno in MACHINE_ERRORS else UsageError
+        raise kind(f"--json: cannot write {file}: {error.strerror}") from error
+
+
+def _replace(file: Path, text: str) -> None:
+    """By way of a file beside it, which takes its place once all is written."""
+    beside = file.with_name(f".wizloop-{os.getpid()}.json")
+    try:
+        beside.write_text(text, encoding="utf-8", errors="replace")
+        if file.exists():
+            beside.chmod(file.stat().st_mode)
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,0 +1,84 @@
+"""What --json leaves behind, above all where it fails."""
+
+import json
+import os
+import resource
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def full_disk():
+    """A limit on the size of files stands in for it."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.fixture
+def place(tmp_path):
+    folder = tmp_path / "place"
+    folder.mkdir()
+    return folder
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(fake, wizloop, place):
+    out = place / "out.json"
+    out.write_text("the old one, longer than the limit\n")
+    with full_disk():
+        code, _, err = wizloop("list", "--json", out)
+    assert code == 5
+    assert err == f"wizloop: --json: cannot write {out}: File too large\n"
+    assert out.read_text() == "the old one, longer than the limit\n"
+    assert os.listdir(place) == ["out.json"]
+
+
+def test_a_full_device_is_the_machines_fault(fake, wizloop):
+    code, _, err = wizloop("list", "--json", "/dev/full")
+    assert (code, err) == (5, "wizloop: --json: cannot write /dev/full: No space left on device\n")
+
+
+@pytest.mark.parametrize("name", ["no/such/folder.json", ".", "taken/x.json"])
+def test_a_file_that_cannot_be_is_a_usage_error(fake, wizloop, place, name):
+    (place / "taken").touch()
+    code, _, err = wizloop("list", "--json", place / name)
+    assert code == 2
+    assert f"--json: cannot write {place / name}" in err
+    assert os.listdir(place) == ["taken"]
+
+
+def test_the_new_file_keeps_the_place_and_the_mode_of_the_old_one(fake, wizloop, place):
+    old = place / "old.json"
+    old.touch(mode=0o640)
+    link = place / "link.json"
+    link.symlink_to(old)
+    code, _, _ = wizloop("list", "--json", link)
+    assert code == 0
+    assert link.is_symlink()
+    assert json.loads(old.read_text())["boards"]
+    assert old.stat().st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(place)) == ["link.json", "old.json"]
+
+
+def test_a_new_file_is_as_readable_as_any(fake, wizloop, place):
+    before = os.umask(0o022)
+    try:
+        wizloop("list", "--json", place / "new.json")
+    finally:
+        os.umask(before)
+    assert (place / "new.json").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_pipe_is_written_in_place(fake, wizloop, place):
+    pipe = place / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    code, _, _ = wizloop("list", "--json", pipe)
+    assert code == 0
+    assert json.loads(os.read(reader, 1 << 16))["boards"]
+    os.close(reader)
+    assert pipe.is_fifo()
