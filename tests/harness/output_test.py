@@ -8,6 +8,23 @@ from contextlib import contextmanager
 import pytest
 
 
+@pytest.mark.parametrize("options", [("--pcap", "--trace"), ("--pcap", "--json"), ("--trace", "--json")])
+def test_two_outputs_in_one_file_are_refused(fake, wizloop, place, options):
+    (place / "link").symlink_to(place / "out")
+    first, second = options
+    code, _, err = wizloop(
+        "run", "tcp_recv", "--board", "fast", first, place / "out", second, place / ".." / "place" / "link"
+    )
+    assert code == 2
+    assert f"{first} and {second} name the same file" in err
+    assert os.listdir(place) == ["link"]
+
+
+def test_one_device_takes_two_outputs(fake, wizloop):
+    code, _, _ = wizloop("run", "tcp_recv", "--board", "fast", "--trace", "/dev/zero", "--json", "/dev/zero")
+    assert code == 0
+
+
 @contextmanager
 def full_disk():
     """A limit on the size of files stands in for it."""

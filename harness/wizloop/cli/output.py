@@ -50,6 +50,18 @@ def wrapped(sentence: str, columns: int, first: str = "", indent: int = 0) -> li
     return [Text(line) for line in lines or [first.rstrip()]]
 
 
+def refuse_one_file_for_two(**files: Path | None) -> None:
+    """Two outputs in one file would be neither. The names are those of the options."""
+    taken: dict[str, str] = {}
+    for option, file in files.items():
+        if file is None or (file.exists() and not file.is_file()):  # a device takes both
+            continue
+        place = os.path.realpath(file)
+        if place in taken:
+            raise UsageError(f"--{taken[place]} and --{option} name the same file {file}, expected one for each")
+        taken[place] = option
+
+
 def write_json(file: Path, document: Any) -> None:
     """The whole document, or an error and the file as it was."""
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -38,6 +38,7 @@ def run(
 
     If it fails, the last line is the command that repeats it.
     """
+    output.refuse_one_file_for_two(pcap=pcap, trace=trace, json=json)
     loaded = load_board(boards.find(board))
     request = Request(scenario, loaded.file, path, library, seed, parse_settings(set_ or []), pcap, trace)
     check(request, loaded)
