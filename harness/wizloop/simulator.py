@@ -289,6 +289,9 @@ def check(request: Request, board: Board) -> None:
             f"unknown scenario '{request.scenario}'{near(request.scenario, scenarios)}: `wizloop list` names them all"
         )
     board.check_path(request.path)
+    for word in (request.library, *request.parameters, *request.parameters.values()):
+        if not word.isprintable():  # bytes that are no UTF-8 reach Python as lone surrogates
+            raise UsageError(f"{ascii(word)} is not text, expected printable UTF-8")
     known = [parameter.name for parameter in scenarios[request.scenario].parameters]
     for key in request.parameters:
         if key in known or key.startswith("board."):
