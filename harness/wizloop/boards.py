@@ -21,6 +21,8 @@ def names() -> list[str]:
 
 def find(board: str) -> Path:
     """The file of a board given by name or by the path of its .toml file."""
+    if not board:
+        raise UsageError("the board's name is empty, expected one of " + ", ".join(names()))
     if board.endswith(".toml"):
         if not Path(board).is_file():
             raise UsageError(f"no board file {board}")
@@ -35,4 +37,4 @@ def find(board: str) -> Path:
 
 def load(board: str | None) -> list[Board]:
     """That board, or all boards in the order of their names."""
-    return [load_board(find(name)) for name in ([board] if board else names())]
+    return [load_board(find(name)) for name in (names() if board is None else [board])]

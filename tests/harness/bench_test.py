@@ -29,6 +29,13 @@ def without_wall_times(document):
     return document
 
 
+@pytest.mark.parametrize("command", ["bench", "fit"])
+def test_an_empty_board_is_not_every_board(fake, wizloop, command):
+    code, out, err = wizloop(command, "--board", "")
+    assert (code, out) == (2, "")
+    assert "the board's name is empty" in err
+
+
 def test_rows_stand_in_the_order_of_the_files_with_every_field(bench):
     code, _, document = bench()
     rows = document["figures"]

@@ -104,6 +104,7 @@ def test_the_repeat_command_is_short_where_the_shell_finds_the_program(fake, wiz
         (["tcp_recv", "--board", "fast", "--set", "board.\udcff=1"], 2, "'board.\\udcff' is not text"),
         (["tcp_recv", "--board", "fast", "--set", "read_bytes=1\n"], 2, "'1\\n' is not text"),
         (["tcp_recv", "--board", "fast", "--library", "\udcff"], 2, "'\\udcff' is not text"),
+        (["tcp_recv", "--board", ""], 2, "the board's name is empty, expected one of fast, slow"),
         (["tcp_recv"], 2, "--board"),
         (["tcp_recv", "--board", "fast", "--seed", "-1"], 2, "seed"),
     ],
