@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shlex
 import signal
 import subprocess
@@ -86,6 +87,17 @@ def test_a_width_that_is_no_number_counts_as_none(shell, columns):
     code, out, err = shell("W bench", COLUMNS=columns, LINES=columns)
     assert (code, err) == (0, "")
     assert max(len(line) for line in out.splitlines()) > 120  # a pipe's width
+
+
+def test_a_terminal_of_no_width_gets_whole_words(folder):
+    master, terminal = pty.openpty()  # its width is 0 until somebody sets it
+    command = [*FAKE_PROGRAM, str(folder), "explain", "sclk-above-rating"]
+    done = subprocess.run(command, stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=60)
+    shown = os.read(master, 10_000).decode()
+    os.close(terminal)
+    os.close(master)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "sclk-above-rating" in shown
 
 
 def test_a_failing_run_in_a_deleted_folder_still_ends_with_its_command(shell):

@@ -23,6 +23,7 @@ MACHINE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFI
 
 # In a pipe nothing needs to fit: a person scrolls, a program splits on spaces.
 PIPE_WIDTH = 10_000
+WIDTH_MIN = 40  # some pseudo-terminals say 0
 SENTENCE_WIDTH_MAX = 120  # readable however wide the terminal is
 
 
@@ -30,9 +31,9 @@ def width() -> int:
     """Columns at hand: COLUMNS if set, else the terminal's, else as many as wanted."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit():
-        return int(columns)
+        return max(WIDTH_MIN, int(columns))
     if sys.stdout.isatty():
-        return os.get_terminal_size(sys.stdout.fileno()).columns
+        return max(WIDTH_MIN, os.get_terminal_size(sys.stdout.fileno()).columns)
     return PIPE_WIDTH
 
 
