@@ -184,6 +184,44 @@ class ChipOption:
         return " ".join(f"{choice}*" if choice == self.default else choice for choice in self.choices)
 
 
+@dataclass(frozen=True)
+class FaultParameter:
+    name: str
+    form: str  # what its value looks like, e.g. "a number from 0 to 7"
+    default: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class FaultKind:
+    """A fault that a run can be given: --set fault.NAME=WORDS."""
+
+    name: str
+    layer: str  # spi, dma, intn, chip, link or peer
+    occasion: str  # what it may strike; empty: it lasts from one instant to another
+    meaning: str
+    parameters: tuple[FaultParameter, ...]
+
+
+@dataclass(frozen=True)
+class StruckFault:
+    """A planned fault of a run, and how often it struck."""
+
+    name: str
+    struck: int
+
+
+# The words that say when a fault strikes.
+FAULT_WORDS = {
+    "always": "at each occasion",
+    "nth=N": "at the Nth occasion alone",
+    "every=N": "at each Nth",
+    "ppm=N": "by seeded chance, N in a million",
+    "times=N": "at most N times",
+    "from=T until=T": "only in between; a time is a whole number and ps, ns, us, ms or s",
+    "at=T": "at the first occasion from T on",
+}
+
 # How far a default can be trusted, and what the word means.
 TRUSTS = {
     "datasheet": "stated by the maker",
@@ -218,6 +256,7 @@ class Run:
     findings: tuple[Finding, ...]
     unannounced: tuple[str, ...]
     assumptions: tuple[Assumption, ...]
+    faults: tuple[StruckFault, ...]
     fingerprint: str
     supply_current_ma: float
     failure: str  # empty: passed
@@ -266,6 +305,15 @@ def chip_options() -> dict[str, ChipOption]:
     return {option.name: option for option in options}
 
 
+def fault_kinds() -> dict[str, FaultKind]:
+    """By the name that --set takes: fault.NAME."""
+    kinds = {}
+    for raw in getattr(module(), "faults", list)():
+        parameters = tuple(FaultParameter(**parameter) for parameter in raw["parameters"])
+        kinds[f"fault.{raw['name']}"] = FaultKind(**{**raw, "parameters": parameters})
+    return kinds
+
+
 def load_board(file: Path) -> Board:
     raw = module().load_board(file)
     return Board(
@@ -297,18 +345,21 @@ def check(request: Request, board: Board) -> None:
         if key in known or key.startswith("board."):
             continue
         if key.startswith("chip."):
-            _check_chip_option(key)
+            _check_name(key, [*chip_options(), "chip.preset"], "chip option", "wizloop list --quirks")
+            continue
+        if key.startswith("fault."):
+            _check_name(key, list(fault_kinds()), "fault", "wizloop list --faults")
             continue
         raise UsageError(
             f"scenario {request.scenario} has no parameter '{key}'{near(key, known)}: it takes {', '.join(known)}, "
-            "board.KEY for a number of the board file, and the chip.KEY of `wizloop list --quirks`"
+            "board.KEY for a number of the board file, the chip.KEY of `wizloop list --quirks`, and the fault.NAME of "
+            "`wizloop list --faults`"
         )
 
 
-def _check_chip_option(key: str) -> None:
-    known = [*chip_options(), "chip.preset"]
+def _check_name(key: str, known: list[str], what: str, where: str) -> None:
     if key not in known:
-        raise UsageError(f"unknown chip option '{key}'{near(key, known)}: `wizloop list --quirks` names them all")
+        raise UsageError(f"unknown {what} '{key}'{near(key, known)}: `{where}` names them all")
 
 
 def run_raw(request: Request) -> dict[str, Any]:
@@ -335,6 +386,7 @@ def run_from(raw: dict[str, Any]) -> Run:
             "findings": tuple(Finding(**f) for f in raw["findings"]),
             "unannounced": tuple(raw["unannounced"]),
             "assumptions": tuple(Assumption(**a) for a in raw["assumptions"]),
+            "faults": tuple(StruckFault(**f) for f in raw.get("faults", [])),
         }
     )
 

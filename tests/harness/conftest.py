@@ -163,6 +163,26 @@ def fake_simulator() -> ModuleType:
             },
         ]
 
+    def faults() -> list[dict[str, Any]]:
+        bit = {"name": "bit", "form": "0 to 7", "default": "any", "meaning": "which bit"}
+        line = {"name": "line", "form": "miso or mosi", "default": "miso", "meaning": "which line"}
+        return [
+            {
+                "name": "spi_flip",
+                "layer": "spi",
+                "occasion": "SPI byte",
+                "meaning": "one bit is read wrongly",
+                "parameters": [line, bit],
+            },
+            {
+                "name": "link_unplug",
+                "layer": "link",
+                "occasion": "",
+                "meaning": "the cable is pulled",
+                "parameters": [],
+            },
+        ]
+
     def load_board(file: Path) -> dict[str, Any]:
         raw = tomllib.loads(Path(file).read_text())
         if "sclk_hz" not in raw:
@@ -264,6 +284,11 @@ def fake_simulator() -> ModuleType:
                     "trust": "observed",
                 },
             ],
+            "faults": [
+                {"name": key.removeprefix("fault."), "struck": 1 if key == "fault.spi_flip" else 0}
+                for key in parameters
+                if key.startswith("fault.")
+            ],
             "fingerprint": f"{total_ps:016x}",
             "supply_current_ma": 131.0,
             "failure": "the receiver counts 3 bytes fewer" if ends == "void" else "",
@@ -272,6 +297,7 @@ def fake_simulator() -> ModuleType:
     fake.catalogue = catalogue
     fake.rules = rules
     fake.quirks = quirks
+    fake.faults = faults
     fake.load_board = load_board
     fake.run = run
     return fake

@@ -62,3 +62,22 @@ def test_quirks_as_json(fake, wizloop, tmp_path):
     first = json.loads((tmp_path / "quirks.json").read_text())["quirks"][0]
     assert first["default"] == "latched"
     assert set(first) == set("name kind choices default trust source question".split())
+
+
+def test_faults_are_listed_by_layer_with_their_parameters(fake, wizloop, tmp_path):
+    code, text, _ = wizloop("list", "--faults", "--json", tmp_path / "faults.json")
+    assert code == 0
+    lines = text.splitlines()
+    assert "spi (1)" in lines and "link (1)" in lines
+    assert "  spi_flip     one bit is read wrongly (at: SPI byte)" in lines
+    assert "      line=miso          which line: miso or mosi" in lines
+    assert "  link_unplug  the cable is pulled (lasts from= until=)" in lines
+    assert [kind["name"] for kind in json.loads((tmp_path / "faults.json").read_text())["faults"]] == [
+        "spi_flip",
+        "link_unplug",
+    ]
+
+
+def test_both_tables_come_together(fake, wizloop, tmp_path):
+    wizloop("list", "--faults", "--quirks", "--json", tmp_path / "both.json")
+    assert set(json.loads((tmp_path / "both.json").read_text())) == {"quirks", "faults"}

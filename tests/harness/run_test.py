@@ -158,3 +158,19 @@ def test_chip_options_are_checked_by_name(fake, wizloop):
     assert "did you mean chip.quirk.write_miso?" in err
     code, _, _ = wizloop("run", "udp_pps", "--board", "slow", "--set", "chip.preset=strict")
     assert code == 0
+
+
+def test_faults_say_how_often_they_struck(fake, wizloop, tmp_path):
+    out = tmp_path / "run.json"
+    arguments = ["--set", "fault.spi_flip=nth=3", "--set", "fault.link_unplug=from=9s", "--json", out]
+    code, text, _ = wizloop("run", "udp_pps", "--board", "slow", *arguments)
+    assert code == 0
+    assert "  spi_flip nth=3: struck 1 time" in text.splitlines()
+    assert "  link_unplug from=9s: never struck: no occasion for it came" in text.splitlines()
+    assert json.loads(out.read_text())["faults"][0] == {"name": "spi_flip", "struck": 1}
+
+
+def test_an_unknown_fault_brings_the_nearest(fake, wizloop):
+    code, _, err = wizloop("run", "udp_pps", "--board", "slow", "--set", "fault.spi_flp=nth=3")
+    assert code == 2
+    assert "did you mean fault.spi_flip?" in err

@@ -11,16 +11,28 @@ from rich.text import Text
 
 from wizloop.cli import output
 from wizloop.errors import UsageError
-from wizloop.simulator import SEVERITIES, TRUSTS, ChipOption, Rule, bare, chip_options, near, rules
+from wizloop.simulator import (
+    FAULT_WORDS,
+    SEVERITIES,
+    TRUSTS,
+    ChipOption,
+    FaultKind,
+    Rule,
+    bare,
+    chip_options,
+    fault_kinds,
+    near,
+    rules,
+)
 
 
 def explain(
     name: Annotated[
-        str, typer.Argument(metavar="[ID]", help="A finding or an open question; without it, all of them.")
+        str, typer.Argument(metavar="[ID]", help="A finding, an open question or a fault; without it, all of them.")
     ] = "",
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the explanation as JSON too.")] = None,
 ) -> None:
-    """Explain a finding or an open question of the datasheet by the name that `wizloop run` prints."""
+    """Explain a finding, an open question of the datasheet or a fault, by the name that `wizloop run` prints."""
     known = entries()
     if not name:
         lines = _names(known)
@@ -38,7 +50,7 @@ def explain(
 
 def entries() -> dict[str, dict[str, Any]]:
     """Everything that can be explained: kind to name to entry."""
-    return {"findings": rules(), "open questions": chip_options()}
+    return {"findings": rules(), "open questions": chip_options(), "faults": fault_kinds()}
 
 
 def find(name: str, known: dict[str, dict[str, Any]]) -> tuple[str, Any]:
@@ -103,4 +115,17 @@ def _option(option: ChipOption) -> list[Text]:
     )
 
 
-EXPLAINERS = {"findings": _rule, "open questions": _option}
+def _fault(kind: FaultKind) -> list[Text]:
+    fields = {
+        "what": kind.meaning,
+        "strikes": kind.occasion or "once, from from= until until=",
+        "when": "; ".join(f"{word} {meaning}" for word, meaning in FAULT_WORDS.items()),
+    }
+    for p in kind.parameters:
+        fields[f"{p.name}="] = f"{p.meaning}: {p.form}; {p.default} by default"
+    example = "nth=3" if kind.occasion else "from=100ms"
+    fields["try it"] = f"wizloop run ... --set fault.{kind.name}={example}"
+    return _titled(f"fault.{kind.name}", f"a fault of the layer {kind.layer}", fields)
+
+
+EXPLAINERS = {"findings": _rule, "open questions": _option, "faults": _fault}

@@ -11,7 +11,19 @@ from rich.text import Text
 
 from wizloop import boards
 from wizloop.cli import output
-from wizloop.simulator import PATHS, PRESETS, TRUSTS, Board, ChipOption, Scenario, catalogue, chip_options
+from wizloop.simulator import (
+    FAULT_WORDS,
+    PATHS,
+    PRESETS,
+    TRUSTS,
+    Board,
+    ChipOption,
+    FaultKind,
+    Scenario,
+    catalogue,
+    chip_options,
+    fault_kinds,
+)
 
 # Address form, what answers, and why it cannot be used (empty: it can).
 DUTS = (
@@ -26,11 +38,20 @@ DUTS = (
 def list_all(
     why: Annotated[bool, typer.Option("--why", help="Add what cannot run here, with the reason.")] = False,
     quirks: Annotated[bool, typer.Option("--quirks", help="Only what the chip's datasheet leaves open.")] = False,
+    faults: Annotated[bool, typer.Option("--faults", help="Only the faults that a run can be given.")] = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the lists as JSON too.")] = None,
 ) -> None:
     """List boards, scenarios with their parameters, and kinds of devices under test."""
-    if quirks:
-        _show(_quirks(list(chip_options().values())), {"quirks": [asdict(o) for o in chip_options().values()]}, json)
+    if quirks or faults:
+        lines: list[Text] = []
+        tables: dict[str, Any] = {}
+        if quirks:
+            lines += _quirks(list(chip_options().values()))
+            tables["quirks"] = [asdict(option) for option in chip_options().values()]
+        if faults:
+            lines += _faults(list(fault_kinds().values()))
+            tables["faults"] = [asdict(kind) for kind in fault_kinds().values()]
+        _show(lines, tables, json)
         return
     found = boards.load(None)
     scenarios = list(catalogue().values())
@@ -119,4 +140,21 @@ def _quirks(options: list[ChipOption]) -> list[Text]:
                 lines.append(Text(head.rstrip()))
                 lines += output.wrapped(option.question, columns, " " * 6, indent=6)
                 lines += output.wrapped(f"source: {option.source}", columns, " " * 6, indent=6)
+    return lines
+
+
+def _faults(kinds: list[FaultKind]) -> list[Text]:
+    words = "; ".join(f"{word} {meaning}" for word, meaning in FAULT_WORDS.items())
+    columns = output.width()
+    lines = [Text("Faults that a run can be given: wizloop run --set fault.NAME=WORD,WORD,...")]
+    lines += output.wrapped(f"When: {words}.", columns, indent=6)
+    longest = max(len(kind.name) for kind in kinds)
+    for layer in dict.fromkeys(kind.layer for kind in kinds):
+        of_layer = [kind for kind in kinds if kind.layer == layer]
+        lines.append(Text(f"{layer} ({len(of_layer)})", style="bold"))
+        for kind in of_layer:
+            occasion = f"at: {kind.occasion}" if kind.occasion else "lasts from= until="
+            lines += output.wrapped(f"{kind.meaning} ({occasion})", columns, f"  {kind.name:<{longest}}  ", indent=6)
+            for p in kind.parameters:
+                lines.append(Text(f"      {p.name + '=' + p.default:<18} {p.meaning}: {p.form}", style="dim"))
     return lines

@@ -28,7 +28,9 @@ def run(
     seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="Of all random streams.")] = 1,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A parameter, board.KEY or chip.KEY; again for more."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A parameter, board.KEY, chip.KEY or fault.NAME; any number of times."
+        ),
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as JSON too.")] = None,
     pcap: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the frames on the wire (pcapng).")] = None,
@@ -82,6 +84,7 @@ def report(run: Run, board: Board) -> list[Text]:
     lines.append(Text(f"  {'sum':<16} {sum(run.budget_ps.values()) / 1e6:>14.3f} us"))
 
     lines += _findings(run, board)
+    lines += _faults(run)
     lines += _assumptions(run)
     lines.append(Text(f"fingerprint {run.fingerprint}"))
     return lines
@@ -126,6 +129,17 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 
+def _faults(run: Run) -> list[Text]:
+    if not run.faults:
+        return []
+    lines = [Text("faults")]
+    for fault in run.faults:
+        asked = run.parameters.get(f"fault.{fault.name}", "")
+        struck = f"struck {_count(fault.struck, 'time')}" if fault.struck else "never struck: no occasion for it came"
+        lines.append(Text(f"  {fault.name} {asked}: {struck}", style="" if fault.struck else "yellow"))
+    return lines
+
+
 def _assumptions(run: Run) -> list[Text]:
     """What the figures rest on where the datasheet is silent, the weakest last."""
     if not run.assumptions:
@@ -154,6 +168,7 @@ def to_json(run: Run, board: Board) -> dict[str, Any]:
         "findings": findings_json(run, board),
         "unannounced": list(run.unannounced),
         "assumptions": [asdict(assumption) for assumption in run.assumptions],
+        "faults": [asdict(fault) for fault in run.faults],
         "fingerprint": run.fingerprint,
         "virtual_s": run.virtual_ps / 1e12,
         "wall_s": run.wall_s,
