@@ -25,6 +25,18 @@ class DelayLine {
     for (const Slot& slot : slots_) queue_.cancel(slot.event);
   }
 
+  // Drops what is held; returns how many frames that were.
+  std::size_t clear() {
+    std::size_t dropped = 0;
+    for (std::size_t index = 0; index < slots_.size(); ++index) {
+      if (!queue_.cancel(slots_[index].event)) continue;
+      slots_[index].frame.reset();
+      free_.push_back(index);
+      ++dropped;
+    }
+    return dropped;
+  }
+
   void hold(wire::FramePtr frame, Instant until) {
     if (free_.empty()) {
       free_.push_back(slots_.size());

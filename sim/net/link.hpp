@@ -10,18 +10,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "sim/core/event_queue.hpp"
+#include "sim/core/fault.hpp"
 #include "sim/core/random.hpp"
 #include "sim/net/delay_line.hpp"
+#include "sim/net/link_faults.hpp"
 #include "sim/wire/frame.hpp"
 
 namespace wizloop::net {
-
-enum class End : std::uint8_t { board, host };
-
-constexpr End other(End end) { return end == End::board ? End::host : End::board; }
 
 struct LinkProfile {
   Frequency bit_rate{100'000'000};
@@ -29,12 +29,13 @@ struct LinkProfile {
   std::uint32_t loss_ppm = 0;  // frames lost at random, per million, in each direction
 };
 
-// Of one direction. Each frame transmitted is in the end delivered, lost or unplugged.
+// Of one direction. Each frame transmitted or duplicated is in the end delivered, lost or unplugged.
 struct LinkCounters {
   std::uint64_t transmitted = 0;
   std::uint64_t delivered = 0;
-  std::uint64_t lost = 0;       // by chance
-  std::uint64_t unplugged = 0;  // the cable was not plugged in from the first bit to the last
+  std::uint64_t lost = 0;        // by chance or by a fault
+  std::uint64_t unplugged = 0;   // the cable was not plugged in from the first bit to the last
+  std::uint64_t duplicated = 0;  // made by a fault
 };
 
 // Sees each frame that a plugged-in cable takes, lost ones included, when its first bit goes out: both directions in
@@ -47,6 +48,16 @@ class LinkObserver {
   ~LinkObserver() = default;
 };
 
+// Sits between one end of the cable and the station there. Each call returns what the other side is to use instead.
+class StationFilter {
+ public:
+  virtual wire::FrameSink& before_station(wire::FrameSink& station) = 0;
+  virtual wire::FrameSink& before_cable(wire::FrameSink& cable) = 0;
+
+ protected:
+  ~StationFilter() = default;
+};
+
 class Link {
  public:
   Link(EventQueue& queue, const Random& random, const LinkProfile& profile);
@@ -55,13 +66,23 @@ class Link {
   void attach(End end, wire::FrameSink& receiver);
 
   // What this end sends goes here: accept(frame, start), with start now or later.
-  wire::FrameSink& transmitter(End end) { return direction(end); }
+  wire::FrameSink& transmitter(End end) {
+    return filter_ != nullptr && end == End::host ? filter_->before_cable(direction(end)) : direction(end);
+  }
+
+  // Puts a filter in front of the remote host, before that is attached.
+  void filter_host(StationFilter& filter) { filter_ = &filter; }
+
+  // Faults that a run plans, before its first frame; the faults outlive the link. Copies come from `frames`.
+  void inject(Faults& faults, wire::FramePool& frames);
 
   void observe(LinkObserver& observer) { observers_.push_back(&observer); }
 
   // Unplugs the cable or plugs it in again. Frames on the cable and frames that start while it is out are lost.
   void set_up(bool up);
   bool up() const { return up_; }
+  // Told whenever the cable goes out or in, as a PHY would see it.
+  void on_change(std::function<void(bool up)> listener) { cable_listener_ = std::move(listener); }
 
   // A frame is on the wire, in either direction.
   bool busy(Instant now) const { return from_board_.occupied(now) || from_host_.occupied(now); }
@@ -77,12 +98,17 @@ class Link {
     Direction(Link& link, End from);
     void accept(wire::FramePtr frame, Instant start) override;
     bool occupied(Instant now) const { return now < on_wire_until_; }
+    void lose_all();
 
     wire::FrameSink* receiver = nullptr;
     LinkCounters counters;
 
    private:
     void begin(wire::FramePtr frame);
+    void begin_on_faulty_cable(wire::FramePtr frame);
+    // The first bit reaches the other end at `first_bit`, or as soon as what came before leaves room.
+    void bring(wire::FramePtr frame, Instant first_bit);
+    void release_held_back();
     void arrive(wire::FramePtr frame);
 
     Link& link_;
@@ -91,6 +117,10 @@ class Link {
     Instant on_wire_until_ = Instant::min();
     DelayLine waiting_;    // for their start
     DelayLine under_way_;  // to the other end
+    // On a faulty cable only:
+    Instant far_end_free_ = Instant::min();
+    wire::FramePtr held_back_;  // until the next frame has overtaken it
+    Timer held_back_until_;
   };
 
   Direction& direction(End from) { return from == End::board ? from_board_ : from_host_; }
@@ -99,10 +129,12 @@ class Link {
   LinkProfile profile_;
   RandomStream loss_;
   bool up_ = true;
-  Instant plugged_in_at_ = Instant::min();
+  StationFilter* filter_ = nullptr;
+  std::function<void(bool)> cable_listener_;
   std::vector<LinkObserver*> observers_;
   Direction from_board_{*this, End::board};
   Direction from_host_{*this, End::host};
+  std::unique_ptr<LinkFaults> faults_;
 };
 
 }  // namespace wizloop::net
