@@ -165,10 +165,10 @@ Error Socket::send(uint16_t count, const Deadline& deadline) {
   return Error::none;
 }
 
-Error Socket::refresh_received() {
+Error Socket::refresh_received(uint16_t unreleased) {
   const Result<uint16_t> waiting = read_counter(SocketRegister::Sn_RX_RSR, rx_bytes_);
   if (!waiting) return waiting.error();
-  received_ = waiting.value();
+  received_ = waiting.value() > unreleased ? static_cast<uint16_t>(waiting.value() - unreleased) : uint16_t{0};
   return Error::none;
 }
 

@@ -81,7 +81,8 @@ class Socket {
   // After a SEND that gave up: the next data go to where the chip will start, whatever it did with the last ones.
   Error forget_unsent();
 
-  Error refresh_received();
+  // `unreleased`: bytes that were fetched or skipped since the last release().
+  Error refresh_received(uint16_t unreleased = 0);
   // Data from the front of the RX ring; skip() passes over them. The chip keeps their memory until release().
   Error fetch(uint8_t* data, uint16_t count);
   void skip(uint16_t count);
@@ -220,6 +221,9 @@ class UdpSocket : public Socket {
  private:
   Error finish(const Deadline& deadline);
   Error address(const Endpoint& to);
+  // Whether `wanted` bytes wait. Looks once more if the counter says no, before the ring is emptied for nothing: a
+  // counter can tear twice alike.
+  Error expect(uint16_t wanted, uint16_t unreleased, const Deadline& deadline);
   Error resynchronise();
 
   bool open_ = false;

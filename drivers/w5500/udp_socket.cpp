@@ -71,14 +71,16 @@ Result<Datagram> UdpSocket::next_datagram() {
     if (error != Error::none) return error;
   }
   if (received() == 0) return Error::no_datagram;
-  if (received() < header_bytes) return resynchronise();
+  Error error = expect(header_bytes, 0, deadline);
+  if (error != Error::none) return error;
 
   uint8_t header[header_bytes];
-  const Error error = fetch(header, sizeof header);
+  error = fetch(header, sizeof header);
   if (error != Error::none) return error;
   // Datagrams appear in the ring as a whole: one that is longer than what is there is none.
   const uint16_t size = load16(header + endpoint_bytes);
-  if (size > received()) return resynchronise();
+  error = expect(size, sizeof header, deadline);
+  if (error != Error::none) return error;
   unread_ = size;
   if (size == 0) {
     const Error released = release(deadline);
@@ -134,6 +136,15 @@ Error UdpSocket::address(const Endpoint& to) {
   copy_bytes(destination_, destination, sizeof destination);
   addressed_ = true;
   return Error::none;
+}
+
+Error UdpSocket::expect(uint16_t wanted, uint16_t unreleased, const Deadline& deadline) {
+  if (wanted <= received()) return Error::none;
+  const Result<Sn_SR> state = settle(deadline);
+  if (!state) return state.error();
+  const Error error = refresh_received(unreleased);
+  if (error != Error::none) return error;
+  return wanted <= received() ? Error::none : resynchronise();
 }
 
 Error UdpSocket::resynchronise() {

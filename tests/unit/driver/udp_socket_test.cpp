@@ -252,6 +252,19 @@ TEST_P(UdpSocketTest, FindsItsStepAgainAfterARecordThatIsNone) {
   EXPECT_EQ(socket.receive_from(got.data(), 100).error(), Error::no_datagram);
 }
 
+TEST_P(UdpSocketTest, KeepsADatagramWhoseCounterToreTwiceAlike) {
+  open();
+  arrive(pattern(300));  // Sn_RX_RSR is 0x0134
+  int reads = 0;
+  fake.on_read = [&](unsigned block, unsigned offset, std::uint8_t value) {
+    if (block == 4 * 1 + 1 && offset == 0x26 && ++reads <= 2) return std::uint8_t{0x00};
+    return value;
+  };
+  Bytes got(300);
+  EXPECT_EQ(socket.receive_from(got.data(), 300).value().stored, 300);
+  EXPECT_EQ(got, pattern(300));
+}
+
 TEST_P(UdpSocketTest, WaitsForADatagram) {
   open();
   fake.after_us(4000, [&] { arrive(pattern(10)); });
