@@ -121,6 +121,20 @@ nb::list rules() {
   return dicts;
 }
 
+nb::list faults() {
+  nb::list dicts;
+  for (const FaultSpec& spec : fault_table()) {
+    nb::list parameters;
+    for (const FaultParameter& parameter : spec.parameters) {
+      parameters.append(dict_of("name", parameter.name, "form", form_of(parameter), "default", parameter.default_value,
+                                "meaning", parameter.meaning));
+    }
+    dicts.append(dict_of("name", spec.name, "layer", spec.layer, "occasion", spec.occasion, "meaning", spec.meaning,
+                         "parameters", parameters));
+  }
+  return dicts;
+}
+
 nb::dict run(std::string scenario, std::filesystem::path board_file, std::string path, std::string library,
              std::uint64_t seed, std::map<std::string, std::string> parameters,
              std::optional<std::filesystem::path> pcap_file, std::optional<std::filesystem::path> trace_file) {
@@ -146,6 +160,8 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
   for (const scenario::Assumption& assumption : result.assumptions) {
     assumptions.append(dict_of("name", assumption.name, "choice", assumption.choice, "trust", assumption.trust));
   }
+  nb::list struck;
+  for (const StruckFault& fault : result.faults) struck.append(dict_of("name", fault.name, "struck", fault.struck));
   nb::dict budget;
   for (std::size_t i = 0; i < account_count; ++i) budget[nb::cast(account_names[i])] = result.budget.of[i].count();
 
@@ -153,7 +169,7 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                  "seed", result.seed, "parameters", result.parameters, "figures", figures, "budget_ps", budget,
                  "measured_ps", result.measured.count(), "virtual_ps", result.virtual_time.count(), "spi_bytes",
                  result.spi_bytes, "frames_on_wire", result.frames_on_wire, "findings", dicts_of(result.findings),
-                 "unannounced", result.unannounced, "assumptions", assumptions, "fingerprint",
+                 "unannounced", result.unannounced, "assumptions", assumptions, "faults", struck, "fingerprint",
                  fmt::format("{:016x}", result.fingerprint), "supply_current_ma", result.supply_current_ma, "failure",
                  result.failure);
 }
@@ -204,6 +220,7 @@ NB_MODULE(_sim, module) {
   module.def("catalogue", &wizloop::catalogue, "Scenarios with their figure and parameters.");
   module.def("quirks", &wizloop::quirks, "Everything that the W5500's datasheet leaves open: switches and latencies.");
   module.def("load_board", &wizloop::load_board, "file"_a, "A board file, checked.");
+  module.def("faults", &wizloop::faults, "The faults that a run can be given as fault.NAME, with their parameters.");
   module.def("rules", &wizloop::rules, "The rules that firmware is judged by, with their texts.");
   module.def("run", &wizloop::run, "scenario"_a, "board_file"_a, "path"_a, "library"_a, "seed"_a, "parameters"_a,
              "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(),

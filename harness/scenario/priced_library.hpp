@@ -1,10 +1,14 @@
-// A socket library whose calls cost CPU time on the simulated board, besides the time of their SPI frames.
+// A socket library whose calls cost CPU time on the simulated board, besides the time of their SPI frames, and are
+// under the eyes of a watchdog.
 #pragma once
 
 #include "drivers/patterns/socket_library.hpp"
 #include "sim/bus/spi_bus.hpp"
 
 namespace wizloop::scenario {
+
+// A call that takes longer than this hangs: the chip itself gives up on a silent peer after 31.8 s.
+inline constexpr Duration call_patience = 60s;
 
 class PricedLibrary final : public patterns::SocketLibrary {
  public:
@@ -32,6 +36,7 @@ class PricedLibrary final : public patterns::SocketLibrary {
 
  private:
   patterns::SocketLibrary& priced() {
+    bus_.start_watchdog(call_patience);
     bus_.spend(call_, Account::cpu);
     return library_;
   }

@@ -9,6 +9,7 @@ namespace wizloop::scenario {
 namespace {
 
 constexpr std::string_view board_prefix = "board.";
+constexpr std::string_view fault_prefix = "fault.";
 constexpr std::string_view chip_prefix = "chip.";
 
 // What a world must know before it starts, whatever the scenario.
@@ -79,7 +80,25 @@ void seal(RunResult& result, Fingerprint& fingerprint) {
     fingerprint.add(finding.seen);
     fingerprint.add(finding.count);
   }
+  for (const StruckFault& fault : result.faults) {
+    if (fault.struck > 0) fingerprint.add(fault.struck);
+  }
   result.fingerprint = fingerprint.value();
+}
+
+// Firmware that hangs ends the run as a failure.
+Outcome run_to_its_end(Experiment& experiment, RequestedWorlds& worlds, const Parameters& parameters) {
+  try {
+    return experiment.run(worlds, parameters);
+  } catch (const bus::FirmwareHangs&) {
+    const Duration now = worlds.last().now().time_since_epoch();
+    if (now >= longest_run_with_faults) {
+      return Outcome::failed(
+          fmt::format("with its faults the run did not end within {} s", longest_run_with_faults / 1s));
+    }
+    return Outcome::failed(fmt::format("the library hangs: a call had not returned after {} s, at {} s",
+                                       call_patience / 1s, static_cast<double>(now / 1ms) / 1000));
+  }
 }
 
 }  // namespace
@@ -103,6 +122,7 @@ Result<RunResult> run(const RunRequest& request) {
   if (!board) return board.error();
 
   chip::ChipConfig chip;
+  FaultPlan faults;
   std::map<std::string, std::string> given;
   for (const auto& [name, value] : request.parameters) {
     if (name.starts_with(board_prefix)) {
@@ -111,6 +131,9 @@ Result<RunResult> run(const RunRequest& request) {
     } else if (name.starts_with(chip_prefix)) {
       const auto applied = chip::set_chip_option(chip, name, value);
       if (!applied) return applied.error();
+    } else if (name.starts_with(fault_prefix)) {
+      const auto planned = faults.add(name.substr(fault_prefix.size()), value);
+      if (!planned) return planned.error();
     } else {
       given.emplace(name, value);
     }
@@ -125,11 +148,12 @@ Result<RunResult> run(const RunRequest& request) {
               .seed = request.seed,
               .buffer_kib = static_cast<std::uint8_t>(parameters.value().number("buffer_kib")),
               .chip = chip,
+              .faults = faults,
               .pcap_file = request.pcap_file,
               .trace_file = request.trace_file};
   RequestedWorlds worlds{setup};
   if (const auto error = worlds.prepare()) return *error;
-  const Outcome outcome = experiment.value()->run(worlds, parameters.value());
+  const Outcome outcome = run_to_its_end(*experiment.value(), worlds, parameters.value());
 
   World& world = worlds.last();
   RunResult result;
@@ -150,6 +174,7 @@ Result<RunResult> run(const RunRequest& request) {
   result.findings = world.findings().all();
   for (const Rule rule : world.findings().failing(chip.strict)) result.unannounced.emplace_back(text_of(rule).id);
   result.assumptions = assumptions(world.quirks());
+  result.faults = world.faults();
   result.failure = outcome.failure;
   if (result.failure.empty() && !result.unannounced.empty()) {
     result.failure = fmt::format("findings {}: {}", chip.strict ? "under chip.preset=strict" : "that nobody announced",

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/core/account.hpp"
+#include "sim/core/fault.hpp"
 #include "sim/core/finding.hpp"
 #include "sim/core/result.hpp"
 
@@ -38,7 +39,7 @@ struct RunRequest {
   std::string path = "byte";  // "byte", "burst" or "dma"
   std::string library;        // empty: the board's own; "wizloop": the project's driver
   std::uint64_t seed = 1;
-  std::map<std::string, std::string> parameters;  // overrides; also "board.KEY" and "chip.OPTION"
+  std::map<std::string, std::string> parameters;  // overrides; also board.KEY, chip.OPTION and fault.NAME
   std::optional<std::filesystem::path> pcap_file;
   std::optional<std::filesystem::path> trace_file;
 };
@@ -66,6 +67,7 @@ struct RunResult {
   std::vector<Finding> findings;
   std::vector<std::string> unannounced;  // ids of the findings that nobody announced; with chip.preset=strict of all
   std::vector<Assumption> assumptions;
+  std::vector<StruckFault> faults;  // each that was planned
   std::uint64_t fingerprint = 0;
   double supply_current_ma = 0;  // of the chip while the figure was measured, from its PHY state
   std::string failure;           // why the run failed or is void; empty: it passed

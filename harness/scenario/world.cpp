@@ -83,11 +83,22 @@ std::optional<Error> World::build() {
     text_trace_ = std::move(trace).value();
     trace_.add(*text_trace_);
   }
+  faults_.emplace(setup_.faults, queue_, random_, trace_);
   link_.emplace(queue_, random_, net::LinkProfile{});
+  if (net::LinkFaults::wanted(*faults_)) {
+    link_->on_change([this](bool up) { chip_->plug(up); });
+    link_->inject(*faults_, frames_);
+  }
+  if (net::FaultyPeer::wanted(*faults_)) {
+    const net::FaultyPeer::Target board{wire::load_mac(board_network.mac), board_ip};
+    faulty_peer_.emplace(queue_, frames_, *faults_, board);
+    link_->filter_host(*faulty_peer_);
+  }
   chip_.emplace(queue_, frames_, trace_, findings_, random_, setup_.chip);
   link_->attach(net::End::board, *chip_);
   chip_->connect(link_->transmitter(net::End::board));
   chip_->plug_in_settled();
+  chip_->inject(*faults_);
 
   auto pc = net::LwipHost::create(queue_, frames_,
                                   {.mac = pc_mac, .ip = pc_ip, .profile = setup_.board.peer, .seed = setup_.seed});
@@ -105,9 +116,21 @@ std::optional<Error> World::build() {
     link_->observe(*capture_);
   }
 
-  bus_.emplace(queue_, budget_, chip_->spi(), setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
+  return build_bus();
+}
+
+std::optional<Error> World::build_bus() {
+  if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, *faults_);
+  chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : chip_->spi();
+  bus_.emplace(queue_, budget_, target, setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
+  bus_->inject(*faults_);
+  if (!setup_.faults.empty()) bus_->end_run_at(Instant{longest_run_with_faults});
   constexpr bool reset_wired = false;  // shields leave RSTn to the power-up reset
   port_.emplace(queue_, *bus_, *chip_, setup_.board, reset_wired);
+  if (bus::FaultyIntn::wanted(*faults_)) {
+    faulty_intn_.emplace(queue_, *chip_, *faults_);
+    port_->connect_intn(*faulty_intn_);
+  }
   return build_library();
 }
 
@@ -156,6 +179,7 @@ bool World::start_firmware() {
 }
 
 void World::idle_until(Instant until) {
+  bus_->stop_watchdog();
   if (until > queue_.now()) bus_->spend(until - queue_.now(), Account::idle);
 }
 

@@ -14,10 +14,13 @@
 #include "drivers/w5500/bus.hpp"
 #include "harness/scenario/priced_library.hpp"
 #include "harness/scenario/scenario.hpp"
+#include "sim/bus/faulty_intn.hpp"
+#include "sim/bus/faulty_spi.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/bus/spi_bus.hpp"
 #include "sim/chip/chip.hpp"
 #include "sim/core/fingerprint.hpp"
+#include "sim/net/faulty_peer.hpp"
 #include "sim/net/link.hpp"
 #include "sim/net/lwip_host.hpp"
 #include "sim/net/observers.hpp"
@@ -32,9 +35,13 @@ struct Setup {
   std::uint64_t seed = 1;
   std::uint8_t buffer_kib = 2;
   chip::ChipConfig chip;
+  FaultPlan faults;
   std::optional<std::filesystem::path> pcap_file;
   std::optional<std::filesystem::path> trace_file;
 };
+
+// With faults nobody knows when a run ends by itself, so it ends here.
+inline constexpr Duration longest_run_with_faults = 600s;
 
 // What a measured window came to.
 struct Measurement {
@@ -73,6 +80,7 @@ class World final : private bus::AwaitedSource {
 
   const chip::Quirks& quirks() const { return chip_->quirks(); }
   const Findings& findings() const { return findings_; }
+  std::vector<StruckFault> faults() const { return faults_->struck(); }
   Fingerprint& fingerprint() { return fingerprint_; }
   std::uint64_t frames_on_wire() const;
   // Flushes captures and traces. The error says which file could not be written.
@@ -83,6 +91,7 @@ class World final : private bus::AwaitedSource {
 
   explicit World(const Setup& setup);
   std::optional<Error> build();
+  std::optional<Error> build_bus();
   std::optional<Error> build_library();
   Account awaited() const override;
 
@@ -94,8 +103,12 @@ class World final : private bus::AwaitedSource {
   Findings findings_;
   Budget budget_;
   Fingerprint fingerprint_;
+  std::optional<Faults> faults_;
+  std::optional<net::FaultyPeer> faulty_peer_;
   std::optional<net::Link> link_;
   std::optional<chip::Chip> chip_;
+  std::optional<bus::FaultySpi> faulty_spi_;
+  std::optional<bus::FaultyIntn> faulty_intn_;
   std::optional<bus::SpiBus> bus_;
   std::optional<SimPort> port_;
   std::unique_ptr<net::LwipHost> pc_;

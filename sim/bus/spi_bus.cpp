@@ -28,6 +28,7 @@ SpiBus::SpiBus(EventQueue& queue, Budget& budget, chip::SpiTarget& target, const
 }
 
 void SpiBus::select() {
+  check_watchdog();
   note_awaited();
   watch_.on_frame_start();
   pass(profile_.select, Account::select);
@@ -152,6 +153,7 @@ bool SpiBus::wait_dma(Duration timeout) {
 }
 
 void SpiBus::spend(Duration duration, Account account) {
+  check_watchdog();
   const Instant until = queue_.now() + duration;
   if (dma_) continue_dma(until, account);
   if (until > queue_.now()) pass(until - queue_.now(), account);

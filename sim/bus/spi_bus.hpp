@@ -7,6 +7,7 @@
 //   bus.deselect();
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,9 @@ class AwaitedSource {
  protected:
   ~AwaitedSource() = default;
 };
+
+// Thrown out of firmware that is still at it when the watchdog bites: there is no other way out of an endless loop.
+struct FirmwareHangs {};
 
 class SpiBus {
  public:
@@ -55,6 +59,7 @@ class SpiBus {
   template <typename Condition>
   bool sleep_until(Instant deadline, Condition condition) {
     while (!condition() && queue_.now() < deadline) {
+      check_watchdog();
       note_awaited();
       sleep_one_event(deadline);
     }
@@ -63,6 +68,11 @@ class SpiBus {
 
   // DMA faults that a run plans; the faults outlive the bus.
   void inject(Faults& faults);
+
+  // The watchdog over firmware: what firmware does once its patience is over, or the run, throws FirmwareHangs.
+  void start_watchdog(Duration patience) { bites_at_ = std::min(queue_.now() + patience, run_ends_at_); }
+  void stop_watchdog() { bites_at_ = run_ends_at_; }
+  void end_run_at(Instant end) { bites_at_ = run_ends_at_ = end; }
 
   // Books all charges up to now.
   void settle() { watch_.settle(); }
@@ -93,6 +103,10 @@ class SpiBus {
     queue_.advance_to(queue_.now() + duration);
     budget_.charge(account, duration);
   }
+  void check_watchdog() const {
+    if (queue_.now() >= bites_at_) [[unlikely]]
+      throw FirmwareHangs{};
+  }
   void note_awaited() { budget_.set_awaited(world_.awaited()); }
   void sleep_one_event(Instant deadline);
 
@@ -104,6 +118,8 @@ class SpiBus {
   PollWatch watch_;
   PeriodSteps byte_steps_;
   std::optional<Dma> dma_;
+  Instant bites_at_ = Instant::max();
+  Instant run_ends_at_ = Instant::max();
   FaultPoint* dma_late_ = nullptr;
   FaultPoint* dma_short_ = nullptr;
   FaultPoint* dma_never_ = nullptr;

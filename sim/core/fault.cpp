@@ -152,7 +152,7 @@ const std::array<FaultSpec, fault_count>& table() {
        "link",
        "frame",
        "a byte changes behind the back of the FCS, as in a faulty switch",
-       {sender(), number("byte", "any", 0, 1513, "which byte of the frame; beyond its end: none")}},
+       {sender(), number("byte", "any", 0, 1513, "which byte, modulo the length of the frame")}},
       {Fault::link_delay,
        "link_delay",
        "link",
@@ -248,17 +248,7 @@ std::string forms_of(const FaultSpec& spec) {
   if (!spec.occasion.empty()) forms = {"always", "nth=N", "every=N", "ppm=N", "times=N"};
   for (const char* form : {"at=T", "from=T", "until=T"}) forms.emplace_back(form);
   for (const FaultParameter& parameter : spec.parameters) {
-    switch (parameter.kind) {
-      case Kind::number:
-        forms.push_back(fmt::format("{}={}..{}", parameter.name, parameter.least, parameter.most));
-        break;
-      case Kind::time:
-        forms.push_back(fmt::format("{}=T", parameter.name));
-        break;
-      case Kind::choice:
-        forms.push_back(fmt::format("{}={}", parameter.name, fmt::join(parameter.choices, "|")));
-        break;
-    }
+    forms.push_back(fmt::format("{}={}", parameter.name, form_of(parameter)));
   }
   return fmt::format("{}", fmt::join(forms, ", "));
 }
@@ -324,6 +314,18 @@ std::optional<Error> take_word(const FaultSpec& spec, PlannedFault& planned, std
 }
 
 }  // namespace
+
+std::string form_of(const FaultParameter& parameter) {
+  switch (parameter.kind) {
+    case Kind::number:
+      return fmt::format("{}..{}", parameter.least, parameter.most);
+    case Kind::time:
+      return "T";
+    case Kind::choice:
+      return fmt::format("{}", fmt::join(parameter.choices, "|"));
+  }
+  return "";
+}
 
 std::span<const FaultSpec> fault_table() { return table(); }
 

@@ -97,6 +97,9 @@ struct FaultSpec {
   std::vector<FaultParameter> parameters = {};
 };
 
+// What a parameter takes: "0..7", "T" (a time), "miso|mosi".
+std::string form_of(const FaultParameter& parameter);
+
 std::span<const FaultSpec> fault_table();  // indexed by Fault
 const FaultSpec& spec_of(Fault fault);
 

@@ -1,0 +1,166 @@
+// Runs with faults from scenario parameters: each ends, in virtual time, with its figure or its failure; each says what
+// struck; and a fault that never strikes changes nothing.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/scenario/scenario.hpp"
+
+namespace wizloop::scenario {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+RunRequest request(std::string scenario, std::string library = "wizloop", std::string path = "burst") {
+  RunRequest request;
+  request.scenario = std::move(scenario);
+  request.board_file = std::filesystem::path{WIZLOOP_BOARDS_DIR} / "stm32f405-arduino.toml";
+  request.path = std::move(path);
+  request.library = std::move(library);
+  return request;
+}
+
+RunRequest short_stream(std::string library = "wizloop") {
+  RunRequest wanted = request("tcp_xmit", std::move(library));
+  wanted.parameters = {{"total_bytes", "8192"}};
+  return wanted;
+}
+
+// The same request on a board whose frames take so long that 60 s of polling are few of them.
+RunRequest impatient(RunRequest wanted) {
+  wanted.parameters["board.select_ns"] = "1000000";
+  return wanted;
+}
+
+RunResult result_of(const RunRequest& wanted) {
+  auto result = run(wanted);
+  if (!result) {
+    ADD_FAILURE() << result.error().message;
+    return {};
+  }
+  return std::move(result).value();
+}
+
+TEST(ScenarioFaults, WithoutAFaultNoneIsListed) { EXPECT_THAT(result_of(short_stream()).faults, IsEmpty()); }
+
+TEST(ScenarioFaults, SameSeedIsTheSameRunWithFaultsToo) {
+  RunRequest wanted = short_stream();
+  wanted.parameters["fault.link_jitter"] = "always,most=50us";
+  const RunResult first = result_of(wanted);
+  EXPECT_THAT(first.failure, IsEmpty());
+  EXPECT_GT(first.faults[0].struck, 0U);
+  EXPECT_EQ(result_of(wanted).fingerprint, first.fingerprint);
+  wanted.seed = 2;
+  EXPECT_NE(result_of(wanted).fingerprint, first.fingerprint);
+}
+
+TEST(ScenarioFaults, LostFramesCostThroughputAndTheStreamStillArrives) {
+  RunRequest wanted = short_stream();
+  const double healthy = result_of(wanted).figures[0].value;
+  wanted.parameters["fault.link_loss"] = "every=7";
+  const RunResult lossy = result_of(wanted);
+  EXPECT_THAT(lossy.failure, IsEmpty());
+  EXPECT_LT(lossy.figures[0].value, healthy / 2);
+}
+
+TEST(ScenarioFaults, ARunWithAFaultEndsWithItsFailure) {
+  RunRequest wanted = short_stream();
+  wanted.parameters["fault.chip_version_zero"] = "always";
+  EXPECT_EQ(result_of(impatient(wanted)).failure, "the library found no W5500");
+}
+
+TEST(ScenarioFaults, LibraryThatWaitsForEverEndsTheRunAsAHang) {
+  RunRequest wanted = short_stream("iolibrary");  // polls Sn_CR until it reads 0, as the original does
+  wanted.parameters["fault.spi_miso_stuck"] = "from=100ms,level=1";
+  const RunResult result = result_of(impatient(wanted));
+  EXPECT_THAT(result.failure, HasSubstr("hangs: a call had not returned after 60 s"));
+  EXPECT_LT(result.virtual_time, 63s);
+}
+
+TEST(ScenarioFaults, DmaFaultsStrikeOnTheDmaPath) {
+  RunRequest wanted = request("tcp_xmit", "wizloop", "dma");
+  wanted.parameters = {{"total_bytes", "8192"}, {"fault.dma_late", "nth=1,delay=100us"}};
+  const RunResult result = result_of(wanted);
+  EXPECT_THAT(result.failure, IsEmpty());
+  EXPECT_EQ(result.faults[0].struck, 1U);
+}
+
+TEST(ScenarioFaults, PulledCableIsSeenByThePhyAndMended) {
+  RunRequest wanted = request("tcp_recv", "wizloop");
+  wanted.parameters = {{"total_bytes", "65536"}, {"fault.link_unplug", "from=100ms,until=110ms"}};
+  const RunResult result = result_of(impatient(wanted));
+  EXPECT_THAT(result.failure, IsEmpty());
+  EXPECT_EQ(result.faults[0].struck, 1U);
+  EXPECT_GT(result.virtual_time, 2s);  // until the PHYs have negotiated anew
+}
+
+TEST(ScenarioFaults, StrikesAreInTheTrace) {
+  RunRequest wanted = short_stream();
+  wanted.parameters["fault.link_duplicate"] = "nth=3";
+  wanted.trace_file = std::filesystem::path{testing::TempDir()} / "scenario_faults_test.trace";
+  result_of(wanted);
+  std::ifstream trace{*wanted.trace_file};
+  const std::string text{std::istreambuf_iterator<char>{trace}, {}};
+  EXPECT_THAT(text, HasSubstr(" fault link_duplicate occasion=3 strike=1\n"));
+  std::filesystem::remove(*wanted.trace_file);
+}
+
+TEST(ScenarioFaults, MistakesNameTheNearestFaultAndTheExpectedForm) {
+  RunRequest wanted = short_stream();
+  wanted.parameters = {{"fault.link_los", "always"}};
+  EXPECT_EQ(run(wanted).error().message, "unknown fault.link_los; the nearest is fault.link_loss");
+  wanted.parameters = {{"fault.link_loss", "sometimes"}};
+  EXPECT_THAT(run(wanted).error().message, AllOf(HasSubstr("fault.link_loss is \"sometimes\""), HasSubstr("ppm=N")));
+}
+
+class EveryFault : public testing::TestWithParam<std::string_view> {
+ protected:
+  static bool is_scheduled() {
+    const auto& table = fault_table();
+    const auto spec = std::find_if(table.begin(), table.end(), [](const auto& of) { return of.name == GetParam(); });
+    return spec->occasion.empty();
+  }
+  static std::string key() { return fmt::format("fault.{}", GetParam()); }
+};
+
+// A planned fault puts its layer in place; until it strikes, the run is the same to the last bit and picosecond.
+TEST_P(EveryFault, ThatNeverStrikesLeavesTheRunAlone) {
+  const RunResult healthy = result_of(short_stream());
+  RunRequest wanted = short_stream();
+  wanted.parameters[key()] = is_scheduled() ? "from=100s" : "nth=1000000000";
+  const RunResult result = result_of(wanted);
+  EXPECT_EQ(result.fingerprint, healthy.fingerprint);
+  EXPECT_EQ(result.virtual_time, healthy.virtual_time);
+  ASSERT_THAT(result.faults, SizeIs(1));
+  EXPECT_EQ(result.faults[0].name, GetParam());
+  EXPECT_EQ(result.faults[0].struck, 0U);
+}
+
+TEST_P(EveryFault, EndsTheRunOfEachLibraryWithFiguresOrAFailure) {
+  for (const char* library : {"wizloop", "ethernet2", "iolibrary"}) {
+    RunRequest wanted = impatient(short_stream(library));
+    wanted.parameters[key()] = is_scheduled() ? "from=20ms,until=500ms" : "every=13";
+    const RunResult result = result_of(wanted);
+    EXPECT_LE(result.virtual_time, 601s) << library;
+    EXPECT_TRUE(!result.failure.empty() || !result.figures.empty()) << library;
+  }
+}
+
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> names;
+  for (const FaultSpec& spec : fault_table()) names.push_back(spec.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(ScenarioFaults, EveryFault, testing::ValuesIn(all_names()),
+                         [](const auto& of) { return std::string{of.param}; });
+
+}  // namespace
+}  // namespace wizloop::scenario
