@@ -21,7 +21,9 @@ inline constexpr wire::Ipv4Address peer_ip = wire::ipv4(192, 168, 1, 10);
 
 class FuzzBoard final : private wire::FrameSink {
  public:
-  FuzzBoard() {
+  // Each bit that is set moves every eighth open question of the chip (chip.quirk.NAME) from its default to another
+  // answer.
+  explicit FuzzBoard(std::uint8_t answers) : chip{queue, frames, trace, findings, random, config(answers)} {
     chip.connect(*this);
     chip.plug_in_settled();
     write(0, chip::common::GAR, {192, 168, 1, 1, 255, 255, 255, 0, 0x02, 0, 0, 0, 0, 0x20, 192, 168, 1, 20});
@@ -32,7 +34,7 @@ class FuzzBoard final : private wire::FrameSink {
   Trace trace;
   Findings findings;
   Random random{1};
-  chip::Chip chip{queue, frames, trace, findings, random};
+  chip::Chip chip;
 
   void advance(Duration duration) { queue.advance_to(queue.now() + duration); }
 
@@ -94,6 +96,17 @@ class FuzzBoard final : private wire::FrameSink {
   }
 
  private:
+  static chip::ChipConfig config(std::uint8_t answers) {
+    chip::ChipConfig config;
+    std::size_t number = 0;
+    for (const chip::QuirkSpec& spec : chip::quirk_table()) {
+      const std::size_t others = spec.choices.size() - 1;
+      if ((answers >> (number++ % 8) & 1) == 0 || others == 0) continue;
+      WIZ_ASSERT(config.quirks.set(spec.name, spec.choices[1 + answers % others]));
+    }
+    return config;
+  }
+
   static constexpr std::size_t transport_at = wire::ethernet_header_bytes + wire::Ipv4Header::bytes;
 
   // -128 to 127, or a little further out, from any number.

@@ -98,7 +98,18 @@ def sent(socket: int) -> bytes:
     return data + to_socket(socket, 0x24, b"\x00\x08") + command(socket, SEND) + pause(2, 3)
 
 
+def large(mode: int, then: bytes = b"") -> bytes:
+    """A socket with 16 KiB, an absurd Sn_MSSR, and a SEND of more than fits into a frame."""
+    sizes = to_socket(0, 0x1E, b"\x10\x10") + b"".join(to_socket(n, 0x1E, b"\0\0") for n in range(1, 8))
+    send = to_socket(0, 0x24, b"\x3f\xff") + command(0, SEND) + pause(2, 10) + command(0, SEND) + pause(3, 2)
+    return sizes + opened(0, mode, 80) + peer(0) + then + to_socket(0, 0x12, b"\xff\xff") + send
+
+
 SPI_BYTES = {
+    "large_udp": large(UDP) + arrival(arp(2), 0) + pause(2, 50),
+    "large_macraw": large(MACRAW),
+    "large_ipraw": large(IPRAW) + arrival(arp(2), 0) + pause(2, 50),
+    "large_tcp": large(TCP, command(0, LISTEN) + arrival(tcp(SYN)) + pause(2, 2) + arrival(tcp(ACK))),
     "version": select() + exchange(b"\x00\x39\x00\x00") + deselect(),
     "fixed_length": select() + exchange(b"\x00\x1a\x05\x10") + exchange(b"\x00\x1b\x06\x20\x21") + deselect(),
     "cut_short": select() + exchange(b"\x00\x01") + deselect() + select() + exchange(b"\x00\x01\x04\xc0") + deselect(),
@@ -238,7 +249,18 @@ BOARD_FILES = {
     "broken": b'title = "t\n[peer\n= 1',
 }
 
-TARGETS = {"spi_bytes": SPI_BYTES, "received_frames": RECEIVED_FRAMES, "board_files": BOARD_FILES}
+DEFAULTS = b"\0"  # for every open question of the chip
+
+
+def with_defaults(seeds: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: DEFAULTS + content for name, content in seeds.items()}
+
+
+TARGETS = {
+    "spi_bytes": with_defaults(SPI_BYTES),
+    "received_frames": with_defaults(RECEIVED_FRAMES),
+    "board_files": BOARD_FILES,
+}
 
 
 def main() -> None:

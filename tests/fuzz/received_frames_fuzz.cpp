@@ -1,5 +1,6 @@
-// Received frames: the first eight bytes say what each socket does, then come frames, each with a byte that says how
-// much of it is put right (addresses, checksums, sequence numbers) and what firmware does after it.
+// Received frames: a byte says how the chip answers its open questions, eight say what each socket does, then come
+// frames, each with a byte that says how much of it is put right (addresses, checksums, sequence numbers) and what
+// firmware does after it.
 #include "tests/fuzz/fuzz_board.hpp"
 #include "tests/fuzz/input.hpp"
 
@@ -76,8 +77,8 @@ void react(FuzzBoard& board, std::uint8_t what) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace wizloop;
-  fuzz::FuzzBoard board;
   fuzz::Input input{data, size};
+  fuzz::FuzzBoard board{input.u8()};
   for (int socket = 0; socket < chip::socket_count; ++socket) fuzz::prepare(board, socket, input.u8());
   while (!input.empty()) {
     const std::uint8_t how = input.u8();

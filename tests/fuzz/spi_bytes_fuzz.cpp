@@ -1,5 +1,6 @@
 // The SPI byte stream: select, bytes, deselect in any order and at any time, whole register frames, frames from the
-// cable in between, RSTn, the cable in and out. The first bits of a byte say what to do.
+// cable in between, RSTn, the cable in and out. The first byte says how the chip answers its open questions; after that
+// the first bits of a byte say what to do.
 #include "tests/fuzz/fuzz_board.hpp"
 #include "tests/fuzz/input.hpp"
 
@@ -87,8 +88,8 @@ void step(FuzzBoard& board, Input& input) {
 }  // namespace wizloop::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  wizloop::fuzz::FuzzBoard board;
   wizloop::fuzz::Input input{data, size};
+  wizloop::fuzz::FuzzBoard board{input.u8()};
   while (!input.empty()) wizloop::fuzz::step(board, input);
   return 0;
 }
