@@ -1,6 +1,6 @@
 // The 16 KiB of TX and the 16 KiB of RX memory, each cut into one ring per socket in socket order (datasheet 3.3).
-// The host sees a flat 16-bit offset per ring; the chip folds it: base + (offset mod size). When sizes add up to more
-// than 16 KiB the bases wrap and rings overlap, as the natural hardware would.
+// The host sees a flat 16-bit offset per ring; the chip folds it: base + (offset mod size). What sizes do that are
+// illegal, or add up to more than 16 KiB, Quirks decide.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "sim/chip/quirks.hpp"
 #include "sim/chip/register_map.hpp"
 #include "sim/core/random.hpp"
 
@@ -20,44 +21,49 @@ inline constexpr std::size_t memory_bytes = 16 * 1024;
 class Ring {
  public:
   Ring() = default;
-  Ring(std::uint8_t* memory, std::size_t base, std::size_t size) : memory_{memory}, base_{base}, size_{size} {}
+  // `folds_at` is where offsets start over, a power of two: the size, or 0 where there is no storage at all.
+  Ring(std::uint8_t* memory, std::size_t base, std::size_t size, std::size_t folds_at, bool wraps)
+      : memory_{memory}, base_{base}, size_{size}, folds_at_{folds_at}, wraps_{wraps} {}
 
-  // Bytes; 0, or a power of two from 1024 to 16384.
+  // Bytes that the socket's pointers may span; 0, or a power of two from 1024 to 16384.
   std::size_t size() const { return size_; }
 
-  std::uint8_t read(std::uint16_t offset) const { return size_ == 0 ? std::uint8_t{0} : memory_[place(offset)]; }
-  void write(std::uint16_t offset, std::uint8_t value) {
-    if (size_ != 0) memory_[place(offset)] = value;
+  std::uint8_t read(std::uint16_t offset) const {
+    std::uint8_t value = 0;
+    read(offset, &value, 1);
+    return value;
   }
+  void write(std::uint16_t offset, std::uint8_t value) { write(offset, &value, 1); }
 
-  // Any number of bytes from an offset on, folded as often as needed. A ring of size 0 reads zeros and drops writes.
+  // Any number of bytes from an offset on, folded as often as needed. Where there is no storage, zeros are read and
+  // writes are lost.
   void read(std::uint16_t offset, std::uint8_t* out, std::size_t count) const {
-    if (size_ == 0) {
-      std::memset(out, 0, count);
-      return;
-    }
-    in_pieces(offset, count, [&](std::size_t at, std::size_t done, std::size_t piece) {
-      std::memcpy(out + done, memory_ + at, piece);
+    in_pieces(offset, count, [&](const std::uint8_t* at, std::size_t done, std::size_t piece) {
+      if (at != nullptr) {
+        std::memcpy(out + done, at, piece);
+      } else {
+        std::memset(out + done, 0, piece);
+      }
     });
   }
   void write(std::uint16_t offset, const std::uint8_t* in, std::size_t count) {
-    if (size_ == 0) return;
-    in_pieces(offset, count, [&](std::size_t at, std::size_t done, std::size_t piece) {
-      std::memcpy(memory_ + at, in + done, piece);
+    in_pieces(offset, count, [&](std::uint8_t* at, std::size_t done, std::size_t piece) {
+      if (at != nullptr) std::memcpy(at, in + done, piece);
     });
   }
 
  private:
-  std::size_t place(std::uint16_t offset) const { return (base_ + (offset & (size_ - 1))) & (memory_bytes - 1); }
-
   template <typename Piece>
   void in_pieces(std::uint16_t offset, std::size_t count, Piece piece) const {
+    if (folds_at_ == 0) return piece(nullptr, 0, count);
     std::size_t done = 0;
     while (done < count) {
-      const std::size_t within = (offset + done) & (size_ - 1);
-      const std::size_t at = (base_ + within) & (memory_bytes - 1);
-      const std::size_t length = std::min({count - done, size_ - within, memory_bytes - at});
-      piece(at, done, length);
+      const std::size_t within = (offset + done) & (folds_at_ - 1);
+      const std::size_t place = base_ + within;
+      const bool beyond = place >= memory_bytes;
+      const std::size_t at = place & (memory_bytes - 1);
+      const std::size_t length = std::min({count - done, folds_at_ - within, memory_bytes - at});
+      piece(beyond && !wraps_ ? nullptr : memory_ + at, done, length);
       done += length;
     }
   }
@@ -65,6 +71,8 @@ class Ring {
   std::uint8_t* memory_ = nullptr;
   std::size_t base_ = 0;
   std::size_t size_ = 0;
+  std::size_t folds_at_ = 0;
+  bool wraps_ = true;  // beyond the end of the memory its beginning follows
 };
 
 class BufferMemory {
@@ -76,25 +84,33 @@ class BufferMemory {
 
   // `sizes_kib` is Sn_TXBUF_SIZE or Sn_RXBUF_SIZE of the sockets 0 to 7, as written.
   using Sizes = std::array<std::uint8_t, socket_count>;
-  void carve(const Sizes& sizes_kib) {
+  void carve(const Sizes& sizes_kib, Quirks& quirks) {
     std::size_t base = 0;
     for (std::size_t n = 0; n < sizes_kib.size(); ++n) {
-      const std::size_t size = size_in_bytes(sizes_kib[n]);
-      rings_[n] = Ring{bytes_.data(), base & (memory_bytes - 1), size};
+      const std::size_t size = size_in_bytes(sizes_kib[n], quirks);
+      const bool wraps = base + size <= memory_bytes ||
+                         quirks.choice<OvercommittedMemory>(Quirk::overcommitted_memory) == OvercommittedMemory::wraps;
+      const bool is_alias = size == 0 && quirks.peek<ZeroBuffer>(Quirk::zero_buffer) == ZeroBuffer::whole_memory;
+      rings_[n] = Ring{bytes_.data(), base, size, is_alias ? memory_bytes : size, wraps || is_alias};
       base += size;
     }
   }
+  void clear() { bytes_.fill(0); }
 
   Ring& ring(int socket) { return rings_[static_cast<std::size_t>(socket)]; }
 
-  // Legal are 0, 1, 2, 4, 8 and 16 KiB; anything else acts as the next lower power of two.
-  static std::size_t size_in_bytes(std::uint8_t kib) {
+ private:
+  // Legal are 0, 1, 2, 4, 8 and 16 KiB; nobody says what anything else does.
+  static std::size_t size_in_bytes(std::uint8_t kib, Quirks& quirks) {
     std::size_t size = 0;
     for (std::size_t legal = 1; legal <= 16 && legal <= kib; legal *= 2) size = legal * 1024;
-    return size;
+    const bool is_legal = size == kib * std::size_t{1024};
+    if (is_legal || quirks.choice<IllegalBufferSize>(Quirk::illegal_buffer_size) == IllegalBufferSize::rounds_down) {
+      return size;
+    }
+    return 0;
   }
 
- private:
   std::array<std::uint8_t, memory_bytes> bytes_;
   std::array<Ring, socket_count> rings_;
 };

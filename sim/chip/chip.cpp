@@ -5,12 +5,9 @@
 namespace wizloop::chip {
 namespace {
 
-constexpr Duration pll_lock = 1ms;  // datasheet 5.5.1, TPL: no SPI before it
+constexpr Duration shortest_reset_pulse = 500us;  // datasheet 5.5.1, TRC
 
-// One byte of a 16-bit register at `offset`, `first` being the offset of its high byte.
-std::uint8_t byte_of(std::uint16_t value, std::uint16_t offset, std::uint16_t first) {
-  return static_cast<std::uint8_t>(offset == first ? value >> 8 : value);
-}
+// Writes one byte of a 16-bit register at `offset`, `first` being the offset of its high byte.
 void put_byte(std::uint16_t& value, std::uint16_t offset, std::uint16_t first, std::uint8_t byte) {
   value = offset == first ? static_cast<std::uint16_t>((value & 0x00FF) | byte << 8)
                           : static_cast<std::uint16_t>((value & 0xFF00) | byte);
@@ -30,13 +27,14 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
                BufferMemory{random.stream("chip.memory.tx")},
                BufferMemory{random.stream("chip.memory.rx")},
                random.stream("chip.isn")},
-      phy_{queue, context_.latencies},
+      phy_{queue, context_.latencies, context_.quirks},
       transmitter_{queue, phy_},
       engine_{context_, judge_, transmitter_, *this},
       receiver_{context_, engine_, *this},
       intn_{queue, config.latencies.event_to_intn},
-      front_{*this},
-      pll_timer_{queue} {
+      front_{*this, context_.quirks},
+      pll_timer_{queue},
+      version_valid_from_{queue.now() + config.latencies.versionr_valid} {
   carve_memories();
 }
 
@@ -45,22 +43,61 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
 void Chip::set_rstn(bool high) {
   if (std::exchange(rstn_, high) == high) return;  // only edges act
   if (!high) {
-    pll_timer_.stop();
     front_.set_held_in_reset(true);
-    reset_registers();
-    phy_.hold_in_reset();
+    fell_at_ = context_.queue.now();
     reset_until_ = Instant::min();
+    if (context_.quirks.peek<ShortResetPulse>(Quirk::short_reset_pulse) == ShortResetPulse::resets) {
+      hold_in_reset();
+    } else {
+      pll_timer_.start(shortest_reset_pulse, [this] { hold_in_reset(); });
+    }
     return;
   }
+  const bool was_short = context_.queue.now() < fell_at_ + shortest_reset_pulse;
+  if (was_short) context_.quirks.touch(Quirk::short_reset_pulse);
+  const bool noticed = held_;
+  pll_timer_.stop();
+  held_ = false;
+  if (!noticed) return front_.set_held_in_reset(false);
   phy_.hardware_reset();
+  version_valid_from_ = context_.queue.now() + context_.latencies.versionr_valid;
   FaultPoint* late = context_.faults.reset_late;
-  const Duration locked = late != nullptr && late->strikes() ? pll_lock + late->time("delay") : pll_lock;
-  pll_timer_.start(locked, [this] { front_.set_held_in_reset(false); });
+  const Duration delay = late != nullptr && late->strikes() ? late->time("delay") : Duration{};
+  pll_timer_.start(context_.latencies.pll_lock + delay, [this] {
+    pll_timer_.stop();
+    front_.set_held_in_reset(false);
+  });
+  if (context_.quirks.peek<SpiBeforePll>(Quirk::spi_before_pll) == SpiBeforePll::alive) front_.set_held_in_reset(false);
 }
 
 void Chip::brown_out(Duration down) {
   set_rstn(false);
+  hold_in_reset();
   pll_timer_.start(down, [this] { set_rstn(true); });
+}
+
+void Chip::hold_in_reset() {
+  pll_timer_.stop();
+  held_ = true;
+  reset_registers();
+  phy_.hold_in_reset();
+}
+
+void Chip::software_reset() {
+  reset_registers();
+  if (context_.quirks.choice<MrRstMemory>(Quirk::mr_rst_memory) == MrRstMemory::cleared) {
+    context_.tx_memory.clear();
+    context_.rx_memory.clear();
+  }
+  if (context_.quirks.choice<MrRstPhy>(Quirk::mr_rst_phy) == MrRstPhy::link_kept) {
+    phy_.reset_register();
+  } else {
+    phy_.hardware_reset();
+  }
+  FaultPoint* late = context_.faults.reset_late;
+  const Duration delay = late != nullptr && late->strikes() ? late->time("delay") : Duration{};
+  reset_until_ = context_.queue.now() + context_.latencies.software_reset + delay;
+  version_valid_from_ = context_.queue.now() + context_.latencies.versionr_valid;
 }
 
 void Chip::accept(wire::FramePtr frame, Instant at) {
@@ -74,9 +111,16 @@ void Chip::accept(wire::FramePtr frame, Instant at) {
 }
 
 void Chip::on_interrupts_changed() {
-  const std::uint8_t causes = static_cast<std::uint8_t>((context_.common[common::IR] & context_.common[common::IMR]) |
-                                                        (sir() & context_.common[common::SIMR]));
-  intn_.update(causes != 0, load16(&context_.common[common::INTLEVEL]));
+  const auto causes = static_cast<std::uint16_t>((context_.common[common::IR] & context_.common[common::IMR]) << 8 |
+                                                 (sir() & context_.common[common::SIMR]));
+  const bool one_of_several_cleared = causes != 0 && (pending_causes_ & ~causes) != 0;
+  pending_causes_ = causes;
+  const std::uint16_t intlevel = load16(&context_.common[common::INTLEVEL]);
+  intn_.update(causes != 0, intlevel);
+  if (one_of_several_cleared &&
+      context_.quirks.choice<IntnBetweenSources>(Quirk::intn_between_sources) == IntnBetweenSources::pulses) {
+    intn_.pulse(intlevel);
+  }
 }
 
 std::uint8_t Chip::sir() const {
@@ -102,8 +146,8 @@ void Chip::carve_memories() {
     tx[static_cast<std::size_t>(n)] = engine_.socket(n).bytes[socket::Sn_TXBUF_SIZE];
     rx[static_cast<std::size_t>(n)] = engine_.socket(n).bytes[socket::Sn_RXBUF_SIZE];
   }
-  context_.tx_memory.carve(tx);
-  context_.rx_memory.carve(rx);
+  context_.tx_memory.carve(tx, context_.quirks);
+  context_.rx_memory.carve(rx, context_.quirks);
 }
 
 // The SPI side -------------------------------------------------------------------------------------------------------
@@ -127,7 +171,43 @@ std::uint8_t Chip::register_value(Block block, std::uint16_t offset) {
   if (resetting()) return block.is_common() && offset == common::MR ? mr::RST : std::uint8_t{0};
   if (block.is_common()) return fetch_common(offset);
   if (block.is_socket_registers()) return fetch_socket(engine_.socket(block.socket()), offset);
-  return 0x00;  // a reserved block: drivers that probe for other chips rely on a constant
+  return reserved_value();
+}
+
+// Of a reserved block or address: drivers that probe for other chips rely on a constant.
+std::uint8_t Chip::reserved_value() const {
+  return context_.quirks.peek<ReservedRead>(Quirk::reserved_read) == ReservedRead::zeros ? std::uint8_t{0}
+                                                                                         : std::uint8_t{0xFF};
+}
+
+void Chip::note_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
+  judge_.on_register_read(block, offset, value);
+  const bool is_socket = block.is_socket_registers();
+  if (is_socket) {
+    touch_questions_behind(engine_.socket(block.socket()), offset);
+  } else if (offset == common::PHYCFGR && block.is_common() && !phy_.link()) {
+    context_.quirks.touch(Quirk::phycfgr_without_link);
+  }
+  const RegisterSpec* spec = block.is_common() ? common_register_at(offset) : socket_register_at(offset);
+  if (spec == nullptr || block.is_reserved()) context_.quirks.touch(Quirk::reserved_read);
+}
+
+void Chip::touch_questions_behind(const Socket& socket, std::uint16_t offset) {
+  switch (offset) {
+    case socket::Sn_SR:
+      if (socket.resolving()) context_.quirks.touch(Quirk::status_while_resolving);
+      return;
+    case socket::Sn_TX_FSR:
+    case socket::Sn_TX_FSR + 1:
+      if (socket.tx_wr != socket.tx_wr_written) context_.quirks.touch(Quirk::tx_fsr_falls);
+      return;
+    case socket::Sn_TX_WR:
+    case socket::Sn_TX_WR + 1:
+      if (socket.tx_wr != socket.tx_wr_written) context_.quirks.touch(Quirk::tx_wr_readback);
+      return;
+    default:
+      return;
+  }
 }
 
 void Chip::write_register(Block block, std::uint16_t offset, std::uint8_t value) {
@@ -146,8 +226,10 @@ std::uint8_t Chip::fetch_common(std::uint16_t offset) const {
       return sir();
     case common::PHYCFGR:
       return phy_.phycfgr();
+    case common::VERSIONR:
+      return context_.queue.now() < version_valid_from_ ? std::uint8_t{0} : context_.common[offset];
     default:
-      return offset < common_block_bytes ? context_.common[offset] : std::uint8_t{0};
+      return common_register_at(offset) != nullptr ? context_.common[offset] : reserved_value();
   }
 }
 
@@ -157,14 +239,8 @@ void Chip::write_common(std::uint16_t offset, std::uint8_t value) {
   switch (offset) {
     case common::MR:
       if ((value & mr::RST) != 0) {
-        reset_registers();
-        phy_.reset_register();
-        FaultPoint* late = context_.faults.reset_late;
-        if (late != nullptr && late->strikes()) reset_until_ = context_.queue.now() + late->time("delay");
+        software_reset();
         return;
-      }
-      if ((value & (mr::PPPoE | mr::WOL)) != 0 && context_.trace.wanted()) {
-        context_.trace.emit(context_.queue.now(), "chip", "mode", {{"MR", std::int64_t{value}}});
       }
       context_.common[common::MR] = value & (mr::WOL | mr::PB | mr::PPPoE | mr::FARP);
       return;
@@ -172,8 +248,7 @@ void Chip::write_common(std::uint16_t offset, std::uint8_t value) {
       context_.common[common::IR] &= static_cast<std::uint8_t>(~value);
       return on_interrupts_changed();
     case common::PHYCFGR:
-      phy_.write_phycfgr(value);
-      return;
+      return phy_.write_phycfgr(value);
     case common::IMR:
     case common::SIMR:
       context_.common[offset] = value;
@@ -183,6 +258,15 @@ void Chip::write_common(std::uint16_t offset, std::uint8_t value) {
   }
 }
 
+std::uint8_t Chip::shown_status(const Socket& socket) const {
+  if (socket.resolving()) {
+    const auto shown = context_.quirks.peek<StatusWhileResolving>(Quirk::status_while_resolving);
+    if (shown == StatusWhileResolving::synsent) return sn_sr::SYNSENT;
+    if (shown == StatusWhileResolving::arp) return sn_sr::ARP;
+  }
+  return socket.shown_status(context_.queue.now());
+}
+
 std::uint8_t Chip::fetch_socket(const Socket& socket, std::uint16_t offset) {
   switch (offset) {
     case socket::Sn_CR:
@@ -190,30 +274,51 @@ std::uint8_t Chip::fetch_socket(const Socket& socket, std::uint16_t offset) {
     case socket::Sn_IR:
       return socket.interrupts;
     case socket::Sn_SR:
-      return socket.shown_status(context_.queue.now());
+      return shown_status(socket);
     case socket::Sn_TX_FSR:
-    case socket::Sn_TX_FSR + 1:
-      return byte_of(engine_.tx_free_size(socket), offset, socket::Sn_TX_FSR);
     case socket::Sn_TX_RD:
-    case socket::Sn_TX_RD + 1:
-      return byte_of(socket.tx_rd, offset, socket::Sn_TX_RD);
     case socket::Sn_TX_WR:
-    case socket::Sn_TX_WR + 1:
-      return byte_of(context_.quirks.choice<TxWrReadback>(Quirk::tx_wr_readback) == TxWrReadback::latched
-                         ? socket.tx_wr
-                         : socket.tx_wr_written,
-                     offset, socket::Sn_TX_WR);
     case socket::Sn_RX_RSR:
-    case socket::Sn_RX_RSR + 1:
-      return byte_of(socket.received_size(), offset, socket::Sn_RX_RSR);
     case socket::Sn_RX_RD:
-    case socket::Sn_RX_RD + 1:
-      return byte_of(socket.rx_rd_written, offset, socket::Sn_RX_RD);
     case socket::Sn_RX_WR:
+      return fetch_wide(socket, offset, offset);
+    case socket::Sn_TX_FSR + 1:
+    case socket::Sn_TX_RD + 1:
+    case socket::Sn_TX_WR + 1:
+    case socket::Sn_RX_RSR + 1:
+    case socket::Sn_RX_RD + 1:
     case socket::Sn_RX_WR + 1:
-      return byte_of(socket.rx_wr, offset, socket::Sn_RX_WR);
+      return fetch_wide(socket, offset, static_cast<std::uint16_t>(offset - 1));
     default:
-      return offset < socket_block_bytes ? socket.bytes[offset] : std::uint8_t{0};
+      return socket_register_at(offset) != nullptr ? socket.bytes[offset] : reserved_value();
+  }
+}
+
+// One byte of the 16-bit register whose high byte is at `first`. Nothing latches the low one, so it may change between.
+std::uint8_t Chip::fetch_wide(const Socket& socket, std::uint16_t offset, std::uint16_t first) {
+  const bool latches = context_.quirks.peek<WideRead>(Quirk::wide_read) == WideRead::latched;
+  if (offset != first && latches && latched_) return *std::exchange(latched_, std::nullopt);
+  const std::uint16_t value = wide_value(socket, first);
+  if (offset != first) return static_cast<std::uint8_t>(value);
+  if (latches) latched_ = static_cast<std::uint8_t>(value);
+  return static_cast<std::uint8_t>(value >> 8);
+}
+
+std::uint16_t Chip::wide_value(const Socket& socket, std::uint16_t first) {
+  switch (first) {
+    case socket::Sn_TX_FSR:
+      return engine_.tx_free_size(socket);
+    case socket::Sn_TX_RD:
+      return socket.tx_rd;
+    case socket::Sn_TX_WR:
+      return context_.quirks.peek<TxWrReadback>(Quirk::tx_wr_readback) == TxWrReadback::latched ? socket.tx_wr
+                                                                                                : socket.tx_wr_written;
+    case socket::Sn_RX_RSR:
+      return socket.received_size();
+    case socket::Sn_RX_RD:
+      return socket.rx_rd_written;
+    default:
+      return socket.rx_wr;
   }
 }
 
@@ -238,6 +343,9 @@ void Chip::write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value
     case socket::Sn_RX_RD:
     case socket::Sn_RX_RD + 1:
       return put_byte(socket.rx_rd_written, offset, socket::Sn_RX_RD, value);
+    case socket::Sn_KPALVTR:
+      socket.bytes[offset] = value;
+      return engine_.on_keepalive_period(socket);
     case socket::Sn_RXBUF_SIZE:
     case socket::Sn_TXBUF_SIZE:
       socket.bytes[offset] = value;

@@ -7,6 +7,8 @@
 //   chip.spi().select(); ...
 #pragma once
 
+#include <optional>
+
 #include "sim/chip/chip_config.hpp"
 #include "sim/chip/context.hpp"
 #include "sim/chip/interrupt.hpp"
@@ -33,6 +35,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   bool intn() const { return intn_.high(); }
   void connect_intn(InterruptPin::Listener& listener) { intn_.connect(listener); }
   void set_rstn(bool high);
+  void set_pmode_pins(std::uint8_t code) { phy_.set_pmode_pins(code); }
 
   // Faults of its own that a run plans; the faults outlive the chip.
   void inject(Faults& faults) { context_.faults = ChipFaults::of(faults); }
@@ -64,9 +67,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
  private:
   std::uint8_t fetch_register(Block block, std::uint16_t offset) override;
   void write_register(Block block, std::uint16_t offset, std::uint8_t value) override;
-  void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) override {
-    judge_.on_register_read(block, offset, value);
-  }
+  void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) override;
   void note_buffer_data(Block block, std::uint16_t offset, std::size_t bytes, bool is_write) override {
     if (is_write) {
       judge_.on_buffer_write(block, offset, bytes);
@@ -75,7 +76,10 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
     }
   }
   Ring& ring(Block block) override;
-  void note_select() override { judge_.on_select(); }
+  void note_select() override {
+    latched_.reset();
+    judge_.on_select();
+  }
   void note_block_selected(Block block) override { judge_.on_block_selected(block); }
   void note_deselect(std::size_t header_bytes, std::size_t data_bytes) override {
     judge_.on_deselect(header_bytes, data_bytes);
@@ -83,13 +87,20 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   void on_interrupts_changed() override;
 
   std::uint8_t register_value(Block block, std::uint16_t offset);
+  std::uint8_t reserved_value() const;
+  std::uint8_t shown_status(const Socket& socket) const;
   std::uint8_t fetch_common(std::uint16_t offset) const;
   std::uint8_t fetch_socket(const Socket& socket, std::uint16_t offset);
+  std::uint8_t fetch_wide(const Socket& socket, std::uint16_t offset, std::uint16_t first);
+  std::uint16_t wide_value(const Socket& socket, std::uint16_t first);
+  void touch_questions_behind(const Socket& socket, std::uint16_t offset);
   void write_common(std::uint16_t offset, std::uint8_t value);
   void write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value);
   std::uint8_t sir() const;
   void carve_memories();
   void reset_registers();
+  void hold_in_reset();
+  void software_reset();
   bool resetting() const { return context_.queue.now() < reset_until_; }
 
   Context context_;
@@ -101,8 +112,13 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   InterruptPin intn_;
   SpiFront front_;
   Timer pll_timer_;
-  Instant reset_until_ = Instant::min();  // MR.RST stays set; only by a fault
+  bool held_ = false;  // RSTn is low, and the chip has noticed
   bool rstn_ = true;
+  Instant fell_at_{};                     // RSTn
+  Instant reset_until_ = Instant::min();  // MR.RST reads 1, registers 0, and writes are lost
+  Instant version_valid_from_;            // VERSIONR reads 0 before
+  std::optional<std::uint8_t> latched_;   // the low byte of a 16-bit register whose high byte this frame has read
+  std::uint16_t pending_causes_ = 0;      // IR & IMR, SIR & SIMR
   int frames_in_reception_ = 0;
 };
 

@@ -25,8 +25,21 @@ struct Context {
   BufferMemory tx_memory;
   BufferMemory rx_memory;
   RandomStream isn;
-  std::uint16_t ip_identification = 0;  // one counter for the whole chip, +1 per packet
   ChipFaults faults{};
+  std::uint16_t ip_identification = 0;
+
+  // Of the next packet; `own` counts those of its socket.
+  std::uint16_t next_identification(std::uint16_t& own) {
+    switch (quirks.choice<IpIdentification>(Quirk::ip_identification)) {
+      case IpIdentification::per_chip:
+        return ip_identification++;
+      case IpIdentification::per_socket:
+        return own++;
+      case IpIdentification::zero:
+        break;
+    }
+    return 0;
+  }
 };
 
 }  // namespace wizloop::chip

@@ -1,6 +1,7 @@
 // INTn (datasheet 4.1: IR, IMR, SIR, SIMR, INTLEVEL): low while (IR & IMR) or (SIR & SIMR) is not 0. With INTLEVEL = L
 // > 0 the pin, once high, stays high for (L + 1) x 4 clocks of the 150 MHz PLL before it may fall again. Between two
-// pending sources of which one is cleared it stays low (observed, Zephyr PR 45765).
+// pending sources of which one is cleared it stays low (observed, Zephyr PR 45765); pulse() is what the datasheet
+// draws.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,13 @@ class InterruptPin {
   void connect(Listener& listener) { listener_ = &listener; }
   bool high() const { return high_; }
 
+  // One of several pending sources was cleared: high for the pause of INTLEVEL, then low again.
+  void pulse(std::uint16_t intlevel) {
+    if (high_ || timer_.deadline() != Instant::max()) return;
+    intlevel_ = intlevel;
+    move_at(queue_.now() + latency_);
+  }
+
   // What the registers ask for from now on.
   void update(bool asserted, std::uint16_t intlevel) {
     asserted_ = asserted;
@@ -34,18 +42,22 @@ class InterruptPin {
       timer_.stop();
       return;
     }
-    const Instant at = std::max(queue_.now() + latency_, asserted_ ? may_fall_at_ : Instant::min());
-    if (timer_.deadline() != Instant::max()) return;
+    if (timer_.deadline() == Instant::max()) move_at(next_move());
+  }
+
+ private:
+  static constexpr Frequency pll{150'000'000};
+
+  Instant next_move() const { return std::max(queue_.now() + latency_, asserted_ ? may_fall_at_ : Instant::min()); }
+  void move_at(Instant at) {
     timer_.start_at(at, [this] {
       timer_.stop();
       high_ = !high_;
       if (high_ && intlevel_ > 0) may_fall_at_ = queue_.now() + pll.periods(4 * (std::int64_t{intlevel_} + 1));
       if (listener_ != nullptr) listener_->on_intn(high_);
+      if (asserted_ == high_ && timer_.deadline() == Instant::max()) move_at(next_move());
     });
   }
-
- private:
-  static constexpr Frequency pll{150'000'000};
 
   EventQueue& queue_;
   Duration latency_;

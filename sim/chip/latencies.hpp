@@ -24,6 +24,7 @@ struct Latencies {
   // of which SPI leaves hardly 10 us for everything between SEND and SENDOK.
   Duration send_to_frame = 2500ns;
   Duration send_to_frame_per_byte = picoseconds(1'667);
+  Duration macraw_to_frame = 3us;   // after SEND in MACRAW: the copy to the MAC
   Duration between_segments = 5us;  // after the inter-packet gap that follows the last segment of the same SEND
   Duration arp_to_reply = 10us;     // after the request's last bit
   Duration ping_to_reply = 10us;    // after the request's last bit, and per byte of the IP packet:
@@ -34,6 +35,12 @@ struct Latencies {
 
   Duration frame_to_sendok = 1us;    // after the last bit out: Sn_TX_RD and SENDOK
   Duration frame_to_received = 3us;  // after the last bit in: Sn_RX_WR, Sn_RX_RSR and RECV; FCS and checksum known
+
+  Duration query_to_report = 10us;  // IGMP: after the query's last bit
+
+  Duration pll_lock = 1ms;    // RSTn high until SPI answers: datasheet 5.5.1, TPL
+  Duration software_reset{};  // MR.RST reads 1 and writes are lost for so long
+  Duration versionr_valid{};  // after any reset, VERSIONR reads 0 for so long
 
   Duration event_to_intn = picoseconds(26'667);  // 4 clocks of the 150 MHz PLL
   Duration link_lost = 1ms;                      // cable out until PHYCFGR.LNK falls

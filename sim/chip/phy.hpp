@@ -5,20 +5,22 @@
 #include <cstdint>
 
 #include "sim/chip/latencies.hpp"
+#include "sim/chip/quirks.hpp"
 #include "sim/core/timer.hpp"
 
 namespace wizloop::chip {
 
 class Phy {
  public:
-  Phy(EventQueue& queue, const Latencies& latencies) : latencies_{latencies}, timer_{queue} {}
+  Phy(EventQueue& queue, const Latencies& latencies, const Quirks& quirks)
+      : latencies_{latencies}, quirks_{quirks}, timer_{queue} {}
 
   // PHYCFGR as the host reads it.
   std::uint8_t phycfgr() const {
-    // Without link SPD reads 1 and DPX 0 (observed: 0xBA).
-    const std::uint8_t status =
-        link_ ? static_cast<std::uint8_t>(LNK | (is_10m() ? 0 : SPD) | (is_half() ? 0 : DPX)) : SPD;
-    return static_cast<std::uint8_t>(written_ | status);
+    if (link_) return static_cast<std::uint8_t>(written_ | LNK | (is_10m() ? 0 : SPD) | (is_half() ? 0 : DPX));
+    const bool shows_speed =
+        quirks_.peek<PhycfgrWithoutLink>(Quirk::phycfgr_without_link) == PhycfgrWithoutLink::code_010;
+    return static_cast<std::uint8_t>(written_ | (shows_speed ? SPD : 0));
   }
 
   void write_phycfgr(std::uint8_t value) {
@@ -29,7 +31,7 @@ class Phy {
       timer_.stop();
       link_ = false;
     } else if (!was_running) {
-      mode_ = (written_ & OPMD) != 0 ? (written_ & OPMDC) >> 3 : all_capable;
+      mode_ = (written_ & OPMD) != 0 ? (written_ & OPMDC) >> 3 : mode_of_pins();
       negotiate();
     }
   }
@@ -48,10 +50,14 @@ class Phy {
   }
   void hardware_reset() {
     written_ = reset_value;
-    mode_ = all_capable;
+    mode_ = mode_of_pins();
     link_ = false;
     negotiate();
   }
+
+  // The pins PMODE2..0, all ones when open; read at the next hardware reset (datasheet 1). OPMDC does not mirror them
+  // (observed: 0xBD).
+  void set_pmode_pins(std::uint8_t code) { pmode_pins_ = code & 7; }
 
   // A cable to a partner that negotiates 100 Mbit/s full duplex goes in or out.
   void set_cable(bool plugged) {
@@ -67,7 +73,7 @@ class Phy {
   // As if everything had been on for long: for runs that begin with a live link.
   void settle() {
     timer_.stop();
-    link_ = plugged_ && mode_ != power_down;
+    link_ = plugged_ && can_link();
   }
 
   bool link() const { return link_; }
@@ -84,21 +90,26 @@ class Phy {
  private:
   static constexpr std::uint8_t RST = 0x80, OPMD = 0x40, OPMDC = 0x38, DPX = 0x04, SPD = 0x02, LNK = 0x01;
   static constexpr std::uint8_t reset_value = 0xB8;
-  static constexpr int forced_100_half_negotiating = 4, power_down = 6, all_capable = 7;  // codes of OPMDC
+  static constexpr int forced_100_half_negotiating = 4, unused = 5, power_down = 6, all_capable = 7;  // codes of OPMDC
 
+  // As pins, 101 and 110 are not used; nobody says what they do: no link.
+  int mode_of_pins() const { return pmode_pins_ == power_down ? unused : pmode_pins_; }
+  bool can_link() const { return mode_ != power_down && mode_ != unused; }
   bool is_10m() const { return mode_ == 0 || mode_ == 1; }
   bool is_half() const { return mode_ == 0 || mode_ == 2 || mode_ == forced_100_half_negotiating; }
 
   void negotiate() {
     timer_.stop();
-    if (!plugged_ || mode_ == power_down || (written_ & RST) == 0) return;
+    if (!plugged_ || !can_link() || (written_ & RST) == 0) return;
     const bool negotiates = mode_ >= forced_100_half_negotiating;
     timer_.start(negotiates ? latencies_.link_negotiated : latencies_.link_forced, [this] { link_ = true; });
   }
 
   const Latencies& latencies_;
+  const Quirks& quirks_;
   Timer timer_;
   std::uint8_t written_ = reset_value;
+  std::uint8_t pmode_pins_ = all_capable;
   int mode_ = all_capable;
   bool plugged_ = false;
   bool link_ = false;

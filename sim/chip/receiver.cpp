@@ -1,6 +1,8 @@
 #include "sim/chip/receiver.hpp"
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 
 #include "sim/wire/icmp.hpp"
 #include "sim/wire/udp.hpp"
@@ -20,13 +22,49 @@ void Receiver::on_frame(Bytes frame, Instant arrived, bool room_for_datagram) {
   room_for_datagram_ = room_for_datagram;
   const auto ethernet = wire::EthernetHeader::parse(frame);
   if (!ethernet) return;
-  if (ethernet->destination != context_.common.shar() && ethernet->destination != wire::broadcast_mac) return;
-  const Bytes payload = frame.subspan(wire::ethernet_header_bytes);
-  if (ethernet->type == wire::type_arp) {
-    on_arp(*ethernet, payload, arrived);
-  } else if (ethernet->type == wire::type_ipv4) {
-    on_ipv4(*ethernet, payload, arrived);
+  const bool taken = is_for_stack(ethernet->destination) && offer_to_stack(*ethernet, frame, arrived);
+  if (!taken) offer_to_macraw(*ethernet, frame);
+}
+
+bool Receiver::is_for_stack(const wire::MacAddress& destination) const {
+  return destination == context_.common.shar() || destination == wire::broadcast_mac ||
+         (wire::is_multicast(destination) && has_group_member());
+}
+
+bool Receiver::has_group_member() const {
+  for (int n = 0; n < socket_count; ++n) {
+    if (engine_.socket(n).group.member()) return true;
   }
+  return false;
+}
+
+// A frame that a socket of its own has taken is not given to MACRAW; what the stack answers by itself is.
+bool Receiver::offer_to_stack(const wire::EthernetHeader& ethernet, Bytes frame, Instant arrived) {
+  const Bytes payload = frame.subspan(wire::ethernet_header_bytes);
+  if (ethernet.type == wire::type_arp) on_arp(ethernet, payload, arrived);
+  return ethernet.type == wire::type_ipv4 && on_ipv4(ethernet, payload, arrived);
+}
+
+void Receiver::offer_to_macraw(const wire::EthernetHeader& ethernet, Bytes frame) {
+  Socket* socket = engine_.macraw();
+  if (socket == nullptr) return;
+  const MacrawFilter filter{socket->macraw_filter(sn_mr::MFEN), socket->macraw_filter(sn_mr::BCASTB),
+                            socket->macraw_filter(sn_mr::MMB), socket->macraw_filter(sn_mr::MIP6B)};
+  if (filter.passes(ethernet, context_.common.shar(), context_.quirks)) engine_.on_raw_frame(*socket, frame);
+}
+
+// Beside an open MACRAW socket the host may well have a stack of its own.
+bool Receiver::stack_answers(Answer answer) {
+  if (engine_.macraw() == nullptr) return true;
+  switch (context_.quirks.choice<StackBesideMacraw>(Quirk::stack_beside_macraw)) {
+    case StackBesideMacraw::arp_and_ping:
+      return answer == Answer::arp_or_ping;
+    case StackBesideMacraw::everything:
+      return true;
+    case StackBesideMacraw::nothing:
+      break;
+  }
+  return false;
 }
 
 void Receiver::on_frame_begins(Bytes frame, Instant at) {
@@ -42,27 +80,25 @@ void Receiver::on_frame_begins(Bytes frame, Instant at) {
   const std::uint16_t port = load16(udp + 2);
   if (load16(udp + 4) < wire::UdpHeader::bytes) return;
   const std::size_t payload_bytes = load16(udp + 4) - wire::UdpHeader::bytes;
-  const bool to_broadcast = context_.common.is_own_broadcast(ip->destination);
   const Instant header_in = at + engine_.bit_rate().periods(8 * (wire::preamble_bytes + headers));
-  context_.queue.schedule_at(header_in, [this, to_broadcast, port, payload_bytes] {
-    const Socket* socket = socket_for_datagram(to_broadcast, port);
+  context_.queue.schedule_at(header_in, [this, to = ip->destination, port, payload_bytes] {
+    const Socket* socket = socket_for_datagram(to, port);
     room_at_header_ = socket == nullptr || engine_.has_room(*socket, payload_bytes);
   });
 }
 
 void Receiver::on_arp(const wire::EthernetHeader& ethernet, Bytes payload, Instant arrived) {
   const auto arp = wire::Arp::parse(payload);
-  if (!arp) return;
   const wire::Ipv4Address own_ip = context_.common.sipr();
+  if (!arp) return;
   const wire::MacAddress own_mac = context_.common.shar();
-  if (own_ip != 0 && arp->sender_ip == own_ip && arp->sender_mac != own_mac) {
-    context_.common[common::IR] |= ir::CONFLICT;
-    listener_.on_interrupts_changed();
+  if (arp->sender_ip == own_ip && arp->sender_mac != own_mac) {
+    if (is_conflict(*arp, own_ip)) raise(ir::CONFLICT);
     return;
   }
   if (arp->operation == wire::Arp::Operation::reply) {
     engine_.on_arp_reply(*arp);
-  } else if (own_ip != 0 && arp->target_ip == own_ip) {
+  } else if (own_ip != 0 && arp->target_ip == own_ip && stack_answers(Answer::arp_or_ping)) {
     wire::FramePtr reply = context_.frames.take();
     wire::EthernetHeader{ethernet.source, own_mac, wire::type_arp}.emit(reply->bytes.data());
     wire::Arp{wire::Arp::Operation::reply, own_mac, own_ip, arp->sender_mac, arp->sender_ip}.emit(
@@ -72,34 +108,62 @@ void Receiver::on_arp(const wire::EthernetHeader& ethernet, Bytes payload, Insta
   }
 }
 
-void Receiver::on_ipv4(const wire::EthernetHeader& ethernet, Bytes packet, Instant arrived) {
+bool Receiver::is_conflict(const wire::Arp& arp, wire::Ipv4Address own_ip) {
+  if (own_ip == 0 && context_.quirks.choice<ConflictWithoutAddress>(Quirk::conflict_without_address) ==
+                         ConflictWithoutAddress::never) {
+    return false;
+  }
+  return arp.operation != wire::Arp::Operation::reply ||
+         context_.quirks.choice<ConflictByReply>(Quirk::conflict_by_reply) == ConflictByReply::reported;
+}
+
+void Receiver::raise(std::uint8_t cause) {
+  context_.common[common::IR] |= cause;
+  listener_.on_interrupts_changed();
+}
+
+bool Receiver::on_ipv4(const wire::EthernetHeader& ethernet, Bytes packet, Instant arrived) {
   const auto ip = wire::Ipv4Header::parse(packet);
-  if (!ip || ip->is_fragment()) return;
-  const bool to_broadcast = context_.common.is_own_broadcast(ip->destination);
+  if (!ip || ip->is_fragment()) return false;
   const wire::Ipv4Address own_ip = context_.common.sipr();
-  if (!to_broadcast && (own_ip == 0 || ip->destination != own_ip)) return;
+  const bool to_us = own_ip != 0 && ip->destination == own_ip;
+  const bool to_many = context_.common.is_own_broadcast(ip->destination) || wire::is_multicast(ip->destination);
+  if (!to_us && !to_many) return false;
   packet = packet.first(ip->total_length);
   const Bytes payload = packet.subspan(ip->header_bytes);
   switch (ip->protocol) {
-    case wire::protocol_icmp:
-      if (!to_broadcast) on_icmp(ethernet, *ip, payload, arrived);
-      break;
     case wire::protocol_udp:
-      on_udp(ethernet, *ip, packet, arrived);
-      break;
+      return on_udp(ethernet, *ip, packet, to_us, arrived);
     case wire::protocol_tcp:
-      if (!to_broadcast) on_tcp(ethernet, *ip, payload, arrived);
+      return to_us && on_tcp(ethernet, *ip, payload, arrived);
+    case wire::protocol_igmp:
+      if (const auto igmp = wire::Igmp::parse(payload)) engine_.on_group_query(*igmp, arrived);
+      break;
+    case wire::protocol_icmp:
+      if (to_us) on_icmp(ethernet, *ip, payload, arrived);
       break;
     default:
       break;
   }
+  return to_us && offer_to_ipraw(*ip, payload);
+}
+
+bool Receiver::offer_to_ipraw(const wire::Ipv4Header& ip, Bytes payload) {
+  for (int n = 0; n < socket_count; ++n) {
+    Socket& socket = engine_.socket(n);
+    if (socket.plain_status != sn_sr::IPRAW || socket.bytes[socket::Sn_PROTO] != ip.protocol) continue;
+    engine_.on_ip_packet(socket, ip.source, payload);
+    return true;
+  }
+  return false;
 }
 
 void Receiver::on_icmp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes message,
                        Instant arrived) {
   const auto icmp = wire::IcmpHeader::parse(message);
   if (!icmp) return;
-  if (icmp->type == wire::IcmpHeader::echo_request && icmp->code == 0 && !context_.common.mode(mr::PB)) {
+  if (icmp->type == wire::IcmpHeader::echo_request && icmp->code == 0) {
+    if (context_.common.mode(mr::PB) || !is_answerable(message) || !stack_answers(Answer::arp_or_ping)) return;
     wire::FramePtr reply = context_.frames.take();
     const MutableBytes answer{&reply->bytes[ip_payload_at], message.size()};
     std::copy(message.begin(), message.end(), answer.begin());
@@ -116,40 +180,71 @@ void Receiver::on_icmp(const wire::EthernetHeader& ethernet, const wire::Ipv4Hea
     if (transport_at < wire::Ipv4Header::bytes || quoted.size() < transport_at + 4) return;
     std::copy_n(&quoted[16], 4, &context_.common[common::UIPR]);
     std::copy_n(&quoted[transport_at + 2], 2, &context_.common[common::UPORTR]);
-    context_.common[common::IR] |= ir::UNREACH;
-    listener_.on_interrupts_changed();
+    raise(ir::UNREACH);
   }
 }
 
-void Receiver::on_udp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes packet, Instant arrived) {
+bool Receiver::is_answerable(Bytes echo_request) {
+  constexpr std::size_t certain = 512;  // data bytes; the largest that one frame carries is 1472
+  return echo_request.size() <= wire::IcmpHeader::bytes + certain ||
+         context_.quirks.choice<LargestPing>(Quirk::largest_ping) == LargestPing::data_1472;
+}
+
+bool Receiver::on_udp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes packet, bool to_us,
+                      Instant arrived) {
   const Bytes message = packet.subspan(ip.header_bytes);
   const auto udp = wire::UdpHeader::parse(ip, message);
-  if (!udp) return;
-  const bool to_broadcast = context_.common.is_own_broadcast(ip.destination);
-  if (Socket* socket = socket_for_datagram(to_broadcast, udp->destination_port)) {
-    engine_.on_datagram(*socket, ip.source, udp->source_port,
-                        message.subspan(wire::UdpHeader::bytes, udp->length - wire::UdpHeader::bytes),
-                        room_for_datagram_);
-  } else if (!to_broadcast) {
+  if (!udp) return false;
+  const Bytes payload = message.subspan(wire::UdpHeader::bytes, udp->length - wire::UdpHeader::bytes);
+  if (context_.common.mode(mr::WOL) && is_magic(payload)) raise(ir::MP);
+  if (Socket* socket = socket_for_datagram(ip.destination, udp->destination_port)) {
+    engine_.on_datagram(*socket, ip.source, udp->source_port, payload, room_for_datagram_);
+    return true;
+  }
+  if (!to_us) return false;
+  if (offer_to_ipraw(ip, message)) return true;
+  if (stack_answers(Answer::refusal) &&
+      context_.quirks.choice<PortUnreachable>(Quirk::port_unreachable) == PortUnreachable::sent) {
     reply_unreachable(ethernet, ip, packet, arrived);
   }
+  return false;
 }
 
-Socket* Receiver::socket_for_datagram(bool to_broadcast, std::uint16_t port) {
+// Wake on LAN (datasheet 4.1, MR.WOL): with a UDP socket open, whatever its port, six bytes FF and SHAR sixteen times.
+bool Receiver::is_magic(Bytes payload) const {
+  constexpr std::size_t lead = 6;
+  constexpr std::size_t repeats = 16;
+  bool listens = false;
+  for (int n = 0; n < socket_count; ++n) listens = listens || engine_.socket(n).plain_status == sn_sr::UDP;
+  if (!listens) return false;
+  std::array<std::uint8_t, lead + repeats * std::tuple_size_v<wire::MacAddress>> magic;
+  const wire::MacAddress own = context_.common.shar();
+  std::fill_n(magic.begin(), lead, std::uint8_t{0xFF});
+  for (std::size_t i = 0; i < repeats; ++i) std::copy(own.begin(), own.end(), &magic[lead + i * own.size()]);
+  return std::search(payload.begin(), payload.end(), magic.begin(), magic.end()) != payload.end();
+}
+
+Socket* Receiver::socket_for_datagram(wire::Ipv4Address to, std::uint16_t port) {
+  const bool to_broadcast = context_.common.is_own_broadcast(to);
+  const bool to_group = !to_broadcast && wire::is_multicast(to);
   for (int n = 0; n < socket_count; ++n) {
     Socket& socket = engine_.socket(n);
-    if (socket.status() != sn_sr::UDP || socket.port() != port) continue;
-    if (!to_broadcast || !socket.mode(sn_mr::BCASTB)) return &socket;
+    if (socket.plain_status != sn_sr::UDP || socket.port() != port) continue;
+    const bool blocked = to_broadcast ? socket.mode(sn_mr::BCASTB)
+                         : to_group   ? !socket.group.member() || socket.group.group() != to
+                                      : socket.group.member() && socket.mode(sn_mr::UCASTB);
+    if (!blocked) return &socket;
   }
   return nullptr;
 }
 
-void Receiver::on_tcp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes segment,
+bool Receiver::on_tcp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes segment,
                       Instant arrived) {
   const auto tcp = TcpHeader::parse(ip, segment);
-  if (!tcp) return;
+  if (!tcp) return false;
   const Bytes payload = segment.subspan(tcp->header_bytes);
   Socket* listener = nullptr;
+  bool is_answering = false;  // a listener that has just answered somebody else's SYN
   for (int n = 0; n < socket_count; ++n) {
     Socket& socket = engine_.socket(n);
     const std::uint8_t status = socket.tcp.status();
@@ -158,14 +253,22 @@ void Receiver::on_tcp(const wire::EthernetHeader& ethernet, const wire::Ipv4Head
       if (listener == nullptr) listener = &socket;
     } else if (socket.dipr() == ip.source && socket.dport() == tcp->source_port) {
       if (!engine_.on_tcp_segment(socket, *tcp, payload, arrived)) refuse(ethernet, ip, *tcp, payload.size(), arrived);
-      return;
+      return true;
+    } else if (status == sn_sr::SYNRECV) {
+      is_answering = true;
     }
   }
-  if (listener != nullptr && (tcp->flags & (TcpHeader::syn | TcpHeader::ack | TcpHeader::rst)) == TcpHeader::syn) {
+  const bool opens = (tcp->flags & (TcpHeader::syn | TcpHeader::ack | TcpHeader::rst)) == TcpHeader::syn;
+  if (listener != nullptr && opens) {
     engine_.on_syn(*listener, *tcp, ip.source, ethernet.source, arrived);
-  } else {
-    refuse(ethernet, ip, *tcp, payload.size(), arrived);
+    return true;
   }
+  if (offer_to_ipraw(ip, segment)) return true;
+  const bool keeps_silent =
+      is_answering && opens &&
+      context_.quirks.choice<SecondSynInSynrecv>(Quirk::second_syn_in_synrecv) == SecondSynInSynrecv::ignored;
+  if (!keeps_silent && stack_answers(Answer::refusal)) refuse(ethernet, ip, *tcp, payload.size(), arrived);
+  return false;
 }
 
 void Receiver::refuse(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, const TcpHeader& segment,
@@ -207,7 +310,7 @@ void Receiver::send_reply(wire::FramePtr frame, const wire::EthernetHeader& ethe
   wire::Ipv4Header header;
   header.ttl = reply_ttl;
   header.flags_and_fragment = dont_fragment;
-  header.identification = context_.ip_identification++;
+  header.identification = context_.next_identification(context_.ip_identification);
   header.protocol = protocol;
   header.source = ip.destination;
   header.destination = ip.source;

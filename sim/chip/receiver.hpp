@@ -1,5 +1,6 @@
-// Frames from the cable: which part of the stack takes them, and what the stack itself answers (ARP, ICMP echo, port
-// unreachable, RST). No IP fragments, no options beyond skipping them; bad checksums are dropped silently (facts 5.3).
+// Frames from the cable: which socket or which part of the stack takes them, and what the stack itself answers (ARP,
+// ICMP echo, port unreachable, RST). No IP fragments, no options beyond skipping them; bad checksums are dropped
+// silently (facts 5.3).
 #pragma once
 
 #include "sim/chip/context.hpp"
@@ -26,10 +27,26 @@ class Receiver {
 
  private:
   void on_arp(const wire::EthernetHeader& ethernet, Bytes payload, Instant arrived);
-  void on_ipv4(const wire::EthernetHeader& ethernet, Bytes packet, Instant arrived);
+  // What the stack sends by itself.
+  enum class Answer : std::uint8_t { arp_or_ping, refusal };
+
+  // True: a socket has taken it.
+  bool offer_to_stack(const wire::EthernetHeader& ethernet, Bytes frame, Instant arrived);
+  bool offer_to_ipraw(const wire::Ipv4Header& ip, Bytes payload);
+  void offer_to_macraw(const wire::EthernetHeader& ethernet, Bytes frame);
+  bool is_for_stack(const wire::MacAddress& destination) const;
+  bool has_group_member() const;
+  bool stack_answers(Answer answer);
+  bool is_conflict(const wire::Arp& arp, wire::Ipv4Address own_ip);
+  bool is_answerable(Bytes echo_request);
+  bool is_magic(Bytes payload) const;
+  void raise(std::uint8_t cause);  // in IR
+
+  bool on_ipv4(const wire::EthernetHeader& ethernet, Bytes packet, Instant arrived);
   void on_icmp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes message, Instant arrived);
-  void on_udp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes packet, Instant arrived);
-  void on_tcp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes segment, Instant arrived);
+  bool on_udp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes packet, bool to_us,
+              Instant arrived);
+  bool on_tcp(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes segment, Instant arrived);
 
   void refuse(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, const wire::TcpHeader& segment,
               std::size_t payload_bytes, Instant arrived);
@@ -39,8 +56,8 @@ class Receiver {
   void send_reply(wire::FramePtr frame, const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip,
                   std::uint8_t protocol, std::size_t payload_bytes, Instant ready);
 
-  // The socket that takes this datagram: the lowest one that is open on its port. Null: nobody.
-  Socket* socket_for_datagram(bool to_broadcast, std::uint16_t port);
+  // The socket that takes a datagram to this address: the lowest one that is open on its port. Null: nobody.
+  Socket* socket_for_datagram(wire::Ipv4Address to, std::uint16_t port);
 
   Context& context_;
   SocketEngine& engine_;

@@ -57,6 +57,8 @@ inline constexpr std::uint8_t CONFLICT = 0x80, UNREACH = 0x40, PPPoE = 0x20, MP 
 }
 namespace sn_mr {
 inline constexpr std::uint8_t MULTI = 0x80, BCASTB = 0x40, ND = 0x20, UCASTB = 0x10, protocol = 0x0F;
+inline constexpr std::uint8_t MC = 0x20;                              // with MULTI: IGMP version 1
+inline constexpr std::uint8_t MFEN = 0x80, MMB = 0x20, MIP6B = 0x10;  // in MACRAW
 inline constexpr std::uint8_t CLOSED = 0, TCP = 1, UDP = 2, IPRAW = 3, MACRAW = 4;
 }  // namespace sn_mr
 namespace sn_ir {
@@ -67,7 +69,7 @@ inline constexpr std::uint8_t OPEN = 0x01, LISTEN = 0x02, CONNECT = 0x04, DISCON
                               SEND_MAC = 0x21, SEND_KEEP = 0x22, RECV = 0x40;
 }
 namespace sn_sr {
-inline constexpr std::uint8_t CLOSED = 0x00, INIT = 0x13, LISTEN = 0x14, SYNSENT = 0x15, SYNRECV = 0x16,
+inline constexpr std::uint8_t CLOSED = 0x00, ARP = 0x01, INIT = 0x13, LISTEN = 0x14, SYNSENT = 0x15, SYNRECV = 0x16,
                               ESTABLISHED = 0x17, FIN_WAIT = 0x18, CLOSING = 0x1A, TIME_WAIT = 0x1B, CLOSE_WAIT = 0x1C,
                               LAST_ACK = 0x1D, UDP = 0x22, IPRAW = 0x32, MACRAW = 0x42;
 }

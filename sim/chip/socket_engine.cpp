@@ -1,7 +1,5 @@
 #include "sim/chip/socket_engine.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -12,8 +10,6 @@ namespace {
 
 using wire::TcpHeader;
 
-constexpr std::uint16_t largest_tcp_mss = 1460;
-constexpr std::uint16_t largest_udp_payload = 1472;
 constexpr std::size_t udp_record_header = 8;  // source IP, source port, length (WIZnet UDP page)
 
 constexpr std::string_view place_of[socket_count] = {"chip.s0", "chip.s1", "chip.s2", "chip.s3",
@@ -21,12 +17,20 @@ constexpr std::string_view place_of[socket_count] = {"chip.s0", "chip.s1", "chip
 
 std::string_view place(const Socket& socket) { return place_of[socket.number]; }
 
-std::uint16_t largest_payload(const Socket& socket) { return socket.is_tcp() ? largest_tcp_mss : largest_udp_payload; }
-
-// Sn_MSSR within what a frame can carry: the host may write anything there after OPEN too.
-std::uint16_t segment_size(const Socket& socket) {
-  const std::uint16_t mssr = socket.mssr();
-  return mssr == 0 || mssr > largest_payload(socket) ? largest_payload(socket) : mssr;
+// What OPEN makes of Sn_MR (datasheet 4.2, Sn_MR); CLOSED: nothing.
+std::uint8_t status_after_open(std::uint8_t mode, int number) {
+  switch (mode & sn_mr::protocol) {
+    case sn_mr::TCP:
+      return sn_sr::INIT;
+    case sn_mr::UDP:
+      return sn_sr::UDP;
+    case sn_mr::IPRAW:
+      return sn_sr::IPRAW;
+    case sn_mr::MACRAW:
+      return number == 0 ? sn_sr::MACRAW : sn_sr::CLOSED;
+    default:
+      return sn_sr::CLOSED;
+  }
 }
 
 constexpr std::size_t ip_payload_at = wire::ethernet_header_bytes + wire::Ipv4Header::bytes;
@@ -93,35 +97,46 @@ void SocketEngine::execute(Socket& socket, std::uint8_t code) {
     case sn_cr::RECV:
       return receive(socket);
     case sn_cr::SEND_KEEP:
-      return judge_.on_not_modelled("Sn_CR = SEND_KEEP");
+      return keep_alive(socket);
     default:
       return illegal(socket, code);
   }
 }
 
-void SocketEngine::illegal(Socket& socket, std::uint8_t code) { judge_.on_illegal_command(socket, code); }
+void SocketEngine::illegal(Socket& socket, std::uint8_t code) {
+  judge_.on_illegal_command(socket, code);
+  if (context_.quirks.choice<IllegalCommand>(Quirk::illegal_command) == IllegalCommand::stuck) {
+    socket.command_accepted = Instant::max();  // until another command is legal
+  }
+}
 
 void SocketEngine::open(Socket& socket) {
-  if (socket.status() != sn_sr::CLOSED) return illegal(socket, sn_cr::OPEN);
-  const std::uint8_t protocol = socket.protocol();
-  if (protocol == sn_mr::IPRAW || protocol == sn_mr::MACRAW || socket.mode(sn_mr::MULTI)) {
-    return judge_.on_not_modelled(
-        fmt::format("S{} OPEN with Sn_MR = 0x{:02X}", socket.number, socket.bytes[socket::Sn_MR]));
+  if (socket.status() != sn_sr::CLOSED) {
+    illegal(socket, sn_cr::OPEN);
+    if (context_.quirks.choice<OpenOnOpenSocket>(Quirk::open_on_open_socket) == OpenOnOpenSocket::ignored) return;
+    close(socket);
   }
-  if (protocol != sn_mr::TCP && protocol != sn_mr::UDP) return illegal(socket, sn_cr::OPEN);
+  const std::uint8_t mode = socket.bytes[socket::Sn_MR];
+  const std::uint8_t status = status_after_open(mode, socket.number);
+  if (status == sn_sr::CLOSED) return illegal(socket, sn_cr::OPEN);
   ++socket.epoch;
+  socket.open_mode = mode;
   socket.tx_rd = socket.tx_wr = socket.tx_wr_written = 0;
   socket.rx_rd = socket.rx_rd_written = socket.rx_wr = 0;
-  socket.known_destination.reset();
-  socket.sending = socket.connecting = false;
-  socket.send_again = 0;
-  store16(&socket.bytes[socket::Sn_MSSR], segment_size(socket));
-  if (protocol == sn_mr::TCP) {
+  socket.stop_sending();
+  if (socket.mssr() != socket.largest_payload() &&
+      context_.quirks.choice<MssrAfterOpen>(Quirk::mssr_after_open) == MssrAfterOpen::loaded) {
+    store16(&socket.bytes[socket::Sn_MSSR], socket.largest_payload());
+  }
+  if (status == sn_sr::INIT) {
     socket.tcp.open();
     socket.plain_status = sn_sr::CLOSED;
-    note_status(socket, sn_sr::CLOSED);
-  } else {
-    set_status(socket, sn_sr::UDP);
+    return note_status(socket, sn_sr::CLOSED);
+  }
+  set_status(socket, status);
+  if (status == sn_sr::UDP && socket.mode(sn_mr::MULTI)) {
+    socket.group.join(socket.dipr(), socket.dhar(), socket.mode(sn_mr::MC), context_.queue.now() + preparation(0));
+    pump();
   }
 }
 
@@ -155,25 +170,39 @@ void SocketEngine::disconnect(Socket& socket) {
 
 void SocketEngine::close(Socket& socket) {
   const std::uint8_t before = socket.status();
+  say_goodbye(socket);
   ++socket.epoch;
   socket.tcp.close();
-  socket.udp.stop();
-  socket.arp.stop();
+  socket.stop_sending();
   socket.timer.stop();
-  socket.sending = socket.connecting = false;
-  socket.send_again = 0;
-  socket.known_destination.reset();
   socket.plain_status = sn_sr::CLOSED;
   note_status(socket, before);
 }
 
+// What CLOSE tells the network: a multicast group is left; a TCP peer hears nothing, or RST.
+void SocketEngine::say_goodbye(Socket& socket) {
+  const Instant ready = context_.queue.now() + preparation(0);
+  if (socket.group.member() && !socket.group.version_1()) {
+    constexpr std::uint8_t leave = wire::Igmp::leave;
+    queue_reply(igmp_frame(socket, leave, wire::all_routers, wire::multicast_mac(wire::all_routers)), ready);
+  }
+  const std::uint8_t status = socket.tcp.status();
+  const bool is_connection = status == sn_sr::SYNRECV || status == sn_sr::ESTABLISHED || status == sn_sr::CLOSE_WAIT;
+  if (is_connection &&
+      context_.quirks.choice<CloseOfConnection>(Quirk::close_of_connection) == CloseOfConnection::rst) {
+    queue_reply(segment_frame(socket, socket.tcp.reset(), 0), ready);
+  }
+}
+
 void SocketEngine::send(Socket& socket, std::uint8_t code) {
   const std::uint8_t status = socket.status();
-  const bool tcp_sends = (status == sn_sr::ESTABLISHED || status == sn_sr::CLOSE_WAIT) && code == sn_cr::SEND;
-  if (!tcp_sends && status != sn_sr::UDP) return illegal(socket, code);
+  const bool tcp_sends = status == sn_sr::ESTABLISHED || status == sn_sr::CLOSE_WAIT;
+  const bool allowed = socket.sends_datagrams() || ((tcp_sends || status == sn_sr::MACRAW) && code == sn_cr::SEND);
+  if (!allowed) return illegal(socket, code);
   if (socket.sending) {
     judge_.on_send_while_sending(socket);
-    socket.send_again = code;
+    const auto choice = context_.quirks.choice<SendDuringSend>(Quirk::send_during_send);
+    if (choice == SendDuringSend::queued) socket.send_again = code;
     return;
   }
   start_send(socket, code == sn_cr::SEND);
@@ -181,34 +210,50 @@ void SocketEngine::send(Socket& socket, std::uint8_t code) {
 
 void SocketEngine::start_send(Socket& socket, bool with_arp) {
   const Instant now = context_.queue.now();
-  const auto length = static_cast<std::uint16_t>(socket.tx_wr_written - socket.tx_wr);
-  judge_.on_send(socket, length, tx_free_size(socket));
-  const std::uint16_t from = socket.tx_wr;
+  const std::uint16_t free = tx_free_size(socket);
+  const std::uint16_t from = socket.tx_rd;
+  auto length = static_cast<std::uint16_t>(socket.tx_wr_written - from);
+  judge_.on_send(socket, length, free);
+  const std::size_t size = context_.tx_memory.ring(socket.number).size();
+  if (length > size && context_.quirks.choice<StaleTxWr>(Quirk::stale_tx_wr) == StaleTxWr::clamped) {
+    length = static_cast<std::uint16_t>(size);
+    socket.tx_wr_written = static_cast<std::uint16_t>(from + length);
+  }
+  const bool sendok_stood = (socket.interrupts & sn_ir::SENDOK) != 0;
   socket.tx_wr = socket.tx_wr_written;
   socket.sending = true;
   if (length == 0) {
-    finish_send(socket, sn_ir::SENDOK);
-    return;
+    const auto choice = context_.quirks.choice<EmptySend>(Quirk::empty_send);
+    if (choice == EmptySend::silent) socket.sending = false;
+    if (choice == EmptySend::sendok || (choice == EmptySend::empty_datagram && !socket.sends_datagrams())) {
+      finish_send(socket, sn_ir::SENDOK);
+    }
+    if (!socket.sending) return;
   }
   if (socket.is_tcp()) {
-    socket.tcp.send(length, tcp_settings(socket), now + preparation(std::min(length, segment_size(socket))));
-  } else {
-    const wire::Ipv4Address destination = socket.dipr();
-    socket.udp.start(from, length, destination, socket.dport());
-    const bool to_broadcast = context_.common.is_own_broadcast(destination);
-    if (with_arp && to_broadcast) {
-      socket.set_dhar(wire::broadcast_mac);
-      socket.known_destination = destination;
-    }
-    const bool knows_mac = socket.known_destination == destination && (to_broadcast || !context_.common.mode(mr::FARP));
-    if (with_arp && !knows_mac) {
-      resolve(socket);
-    } else {
-      socket.udp.set_ready(now + preparation(std::min(length, segment_size(socket))));
-    }
+    socket.tcp.send(length, tcp_settings(socket), now + preparation(std::min(length, socket.largest_payload())));
+  } else if (socket.sends_datagrams()) {
+    start_datagrams(socket, from, length, with_arp);
+  } else if (!sendok_stood ||
+             context_.quirks.choice<LateSendokClear>(Quirk::late_sendok_clear) == LateSendokClear::harmless) {
+    socket.raw.start(from, length, now + context_.latencies.macraw_to_frame);
   }
   arm(socket);
   pump();
+}
+
+void SocketEngine::start_datagrams(Socket& socket, std::uint16_t from, std::uint16_t length, bool with_arp) {
+  const wire::Ipv4Address destination = socket.dipr();
+  socket.datagrams.start(from, length, destination, socket.dport());
+  if (with_arp && context_.common.is_own_broadcast(destination)) socket.set_dhar(wire::broadcast_mac);
+  if (with_arp && !knows_mac(socket, destination)) return resolve(socket);
+  socket.datagrams.set_ready(context_.queue.now() + preparation(std::min(length, socket.largest_payload())));
+}
+
+bool SocketEngine::knows_mac(const Socket& socket, wire::Ipv4Address destination) {
+  if (socket.group.member() || context_.common.is_own_broadcast(destination)) return true;
+  if (socket.known_destination != destination || context_.common.mode(mr::FARP)) return false;
+  return context_.quirks.choice<ArpBeforeSend>(Quirk::arp_before_send) == ArpBeforeSend::on_change;
 }
 
 void SocketEngine::finish_send(Socket& socket, std::uint8_t cause) {
@@ -224,6 +269,20 @@ void SocketEngine::finish_send(Socket& socket, std::uint8_t cause) {
   }
 }
 
+void SocketEngine::keep_alive(Socket& socket) {
+  if (socket.status() != sn_sr::ESTABLISHED ||
+      !socket.tcp.send_keepalive(tcp_settings(socket), context_.queue.now() + preparation(0))) {
+    return illegal(socket, sn_cr::SEND_KEEP);
+  }
+  arm(socket);
+  pump();
+}
+
+void SocketEngine::on_keepalive_period(Socket& socket) {
+  socket.tcp.set_keepalive(tcp_settings(socket).keepalive);
+  arm(socket);
+}
+
 void SocketEngine::receive(Socket& socket) {
   const std::uint8_t status = socket.status();
   if (status == sn_sr::CLOSED) return illegal(socket, sn_cr::RECV);
@@ -234,7 +293,10 @@ void SocketEngine::receive(Socket& socket) {
                            context_.queue.now() + context_.latencies.receive_to_update);
     pump();
   }
-  if (socket.received_size() != 0) raise(socket, sn_ir::RECV);
+  if (socket.received_size() != 0 &&
+      context_.quirks.choice<RecvRaisedAgain>(Quirk::recv_raised_again) == RecvRaisedAgain::yes) {
+    raise(socket, sn_ir::RECV);
+  }
 }
 
 std::uint16_t SocketEngine::tx_free_size(const Socket& socket) {
@@ -242,7 +304,21 @@ std::uint16_t SocketEngine::tx_free_size(const Socket& socket) {
   const std::uint32_t used = socket.is_tcp() && socket.tcp.status() >= sn_sr::ESTABLISHED
                                  ? socket.tcp.unacknowledged_bytes()
                                  : static_cast<std::uint16_t>(socket.tx_wr - socket.tx_rd);
-  return static_cast<std::uint16_t>(size - used);
+  const bool at_write = context_.quirks.peek<TxFsrFalls>(Quirk::tx_fsr_falls) == TxFsrFalls::at_write;
+  const std::uint32_t written = at_write ? static_cast<std::uint16_t>(socket.tx_wr_written - socket.tx_wr) : 0;
+  return static_cast<std::uint16_t>(size - used - written);
+}
+
+std::uint32_t SocketEngine::new_isn() {
+  switch (context_.quirks.choice<IsnSource>(Quirk::isn_source)) {
+    case IsnSource::seeded:
+      return static_cast<std::uint32_t>(context_.isn.next());
+    case IsnSource::clock:
+      return static_cast<std::uint32_t>(context_.queue.now().time_since_epoch() / 4us);  // RFC 9293 3.4.1
+    case IsnSource::zero:
+      break;
+  }
+  return 0;
 }
 
 // ARP ----------------------------------------------------------------------------------------------------------------
@@ -254,20 +330,24 @@ void SocketEngine::resolve(Socket& socket) {
 
 void SocketEngine::on_arp_reply(const wire::Arp& reply) {
   for (auto& socket : sockets_) {
-    if (!socket->arp.asking() || socket->arp.target() != reply.sender_ip) continue;
-    socket->set_dhar(reply.sender_mac);
-    socket->arp.stop();
-    on_resolved(*socket, context_.queue.now());
+    if (socket->arp.asking() && socket->arp.target() == reply.sender_ip) {
+      socket->set_dhar(reply.sender_mac);
+      socket->arp.stop();
+      on_resolved(*socket, context_.queue.now());
+    } else if (socket->known_destination == reply.sender_ip && socket->dhar() != reply.sender_mac &&
+               context_.quirks.choice<UnaskedArp>(Quirk::unasked_arp) == UnaskedArp::updates) {
+      socket->set_dhar(reply.sender_mac);
+    }
   }
 }
 
 void SocketEngine::on_resolved(Socket& socket, Instant at) {
   socket.known_destination = socket.arp_for;
   if (socket.connecting) {
-    socket.tcp.connect(static_cast<std::uint32_t>(context_.isn.next()), tcp_settings(socket), at + preparation(0));
+    socket.tcp.connect(new_isn(), tcp_settings(socket), at + preparation(0));
     socket.connecting = false;
   } else {
-    socket.udp.set_ready(at + preparation(std::min(socket.udp.left(), segment_size(socket))));
+    socket.datagrams.set_ready(at + preparation(std::min(socket.datagrams.left(), socket.largest_payload())));
   }
   pump();
 }
@@ -277,9 +357,15 @@ void SocketEngine::on_arp_timeout(Socket& socket) {
     close(socket);
     raise(socket, sn_ir::TIMEOUT);
   } else {
-    socket.udp.stop();  // the datagram is lost; otherwise the next SEND would send both
+    socket.datagrams.stop();
     socket.known_destination.reset();
+    const std::uint16_t unsent = socket.tx_rd;
     finish_send(socket, sn_ir::TIMEOUT);
+    // The datagram is lost; otherwise the next SEND sends both.
+    if (context_.quirks.choice<UdpDataAfterArpTimeout>(Quirk::udp_data_after_arp_timeout) ==
+        UdpDataAfterArpTimeout::kept) {
+      socket.tx_rd = unsent;
+    }
   }
 }
 
@@ -287,14 +373,20 @@ void SocketEngine::on_arp_timeout(Socket& socket) {
 
 TcpSettings SocketEngine::tcp_settings(const Socket& socket) {
   const std::size_t size = context_.rx_memory.ring(socket.number).size();
-  const std::size_t used = socket.received_size();
+  std::size_t used = socket.received_size();
+  if (socket.rx_rd != socket.rx_rd_written &&
+      context_.quirks.choice<AdvertisedWindow>(Quirk::advertised_window) == AdvertisedWindow::by_pointer) {
+    used = static_cast<std::uint16_t>(socket.rx_wr - socket.rx_rd_written);
+  }
   return {context_.common.rtr(),
           context_.common.rcr(),
           socket.mode(sn_mr::ND),
-          segment_size(socket),
+          socket.largest_payload(),
           static_cast<std::uint16_t>(used < size ? size - used : 0),
+          5s * std::int64_t{socket.bytes[socket::Sn_KPALVTR]},
           context_.latencies.segment_to_ack,
-          context_.latencies.syn_to_syn_ack};
+          context_.latencies.syn_to_syn_ack,
+          context_.quirks};
 }
 
 void SocketEngine::on_syn(Socket& listener, const TcpHeader& syn, wire::Ipv4Address source, const wire::MacAddress& mac,
@@ -303,7 +395,7 @@ void SocketEngine::on_syn(Socket& listener, const TcpHeader& syn, wire::Ipv4Addr
   store32(&listener.bytes[socket::Sn_DIPR], source);
   store16(&listener.bytes[socket::Sn_DPORT], syn.source_port);
   listener.set_dhar(mac);
-  listener.tcp.accept(syn, static_cast<std::uint32_t>(context_.isn.next()), tcp_settings(listener), arrived);
+  listener.tcp.accept(syn, new_isn(), tcp_settings(listener), arrived);
   store16(&listener.bytes[socket::Sn_MSSR], listener.tcp.mss());  // shows the smaller of both sides'
   note_status(listener, before);
   arm(listener);
@@ -314,9 +406,6 @@ bool SocketEngine::on_tcp_segment(Socket& socket, const TcpHeader& segment, Byte
   const std::uint8_t before = socket.status();
   const TcpReaction reaction =
       socket.tcp.on_segment(segment, static_cast<std::uint16_t>(payload.size()), tcp_settings(socket), arrived);
-  if (reaction.established && before == sn_sr::SYNRECV) {
-    store16(&socket.bytes[socket::Sn_MSSR], socket.tcp.mss());  // a passive open shows the peer's (datasheet 1.0)
-  }
   apply(socket, reaction, payload);
   note_status(socket, before);
   arm(socket);
@@ -324,10 +413,20 @@ bool SocketEngine::on_tcp_segment(Socket& socket, const TcpHeader& segment, Byte
   return !reaction.refused;
 }
 
+void SocketEngine::start_pointers(Socket& socket) {
+  const std::uint32_t first = socket.tcp.end_of_data();  // the first data byte's sequence number
+  const bool from_isn =
+      context_.quirks.choice<TxPointersAtConnection>(Quirk::tx_pointers_at_connection) == TxPointersAtConnection::isn;
+  socket.tx_sequence_base = from_isn ? 0 : first;
+  socket.tx_rd = socket.tx_wr = socket.tx_wr_written = socket.tx_pointer(first);
+  if (context_.quirks.choice<RxPointersAtConnection>(Quirk::rx_pointers_at_connection) == RxPointersAtConnection::irs) {
+    socket.rx_rd = socket.rx_rd_written = socket.rx_wr = static_cast<std::uint16_t>(socket.tcp.first_received());
+  }
+}
+
 void SocketEngine::apply(Socket& socket, const TcpReaction& reaction, Bytes payload) {
   if (reaction.established) {
-    // The TX pointers start anew at the first data byte's sequence number; RX pointers stay.
-    socket.tx_rd = socket.tx_wr = socket.tx_wr_written = static_cast<std::uint16_t>(socket.tcp.end_of_data());
+    start_pointers(socket);
   }
   if (reaction.payload_taken > 0) {
     const Bytes fresh = payload.subspan(reaction.payload_skip, reaction.payload_taken);
@@ -349,22 +448,49 @@ bool SocketEngine::has_room(const Socket& socket, std::size_t payload_bytes) {
 
 void SocketEngine::on_datagram(Socket& socket, wire::Ipv4Address source, std::uint16_t source_port, Bytes payload,
                                bool had_room) {
-  if (!had_room || !has_room(socket, payload.size())) {
-    if (context_.trace.wanted()) {
-      context_.trace.emit(context_.queue.now(), place(socket), "datagram_dropped",
-                          {{"bytes", static_cast<std::int64_t>(payload.size())}});
-    }
-    return;  // whole; older records stay
-  }
-  Ring& ring = context_.rx_memory.ring(socket.number);
+  if (!had_room) return note_dropped(socket, payload.size());
   std::uint8_t header[udp_record_header];
   store32(header, source);
   store16(header + 4, source_port);
   store16(header + 6, static_cast<std::uint16_t>(payload.size()));
-  ring.write(socket.rx_wr, header, sizeof header);
-  ring.write(static_cast<std::uint16_t>(socket.rx_wr + sizeof header), payload.data(), payload.size());
-  socket.rx_wr = static_cast<std::uint16_t>(socket.rx_wr + sizeof header + payload.size());
+  store_record(socket, header, payload);
+}
+
+void SocketEngine::on_ip_packet(Socket& socket, wire::Ipv4Address source, Bytes payload) {
+  std::uint8_t header[6];
+  store32(header, source);
+  store16(header + 4, static_cast<std::uint16_t>(payload.size()));
+  store_record(socket, header, payload);
+}
+
+void SocketEngine::on_raw_frame(Socket& socket, Bytes frame) {
+  std::uint8_t header[2];
+  store16(header, static_cast<std::uint16_t>(frame.size() + sizeof header));  // its own two bytes count
+  store_record(socket, header, frame);
+}
+
+void SocketEngine::store_record(Socket& socket, Bytes header, Bytes payload) {
+  Ring& ring = context_.rx_memory.ring(socket.number);
+  if (socket.received_size() + header.size() + payload.size() > ring.size())
+    return note_dropped(socket, payload.size());
+  ring.write(socket.rx_wr, header.data(), header.size());
+  ring.write(static_cast<std::uint16_t>(socket.rx_wr + header.size()), payload.data(), payload.size());
+  socket.rx_wr = static_cast<std::uint16_t>(socket.rx_wr + header.size() + payload.size());
   raise(socket, sn_ir::RECV);
+}
+
+// A record that does not fit is dropped whole; older records stay.
+void SocketEngine::note_dropped(const Socket& socket, std::size_t bytes) {
+  if (!context_.trace.wanted()) return;
+  context_.trace.emit(context_.queue.now(), place(socket), "datagram_dropped",
+                      {{"bytes", static_cast<std::int64_t>(bytes)}});
+}
+
+void SocketEngine::on_group_query(const wire::Igmp& query, Instant arrived) {
+  for (auto& socket : sockets_) {
+    if (socket->group.is_asked_by(query)) socket->group.report_at(arrived + context_.latencies.query_to_report);
+  }
+  pump();
 }
 
 void SocketEngine::queue_reply(wire::FramePtr frame, Instant ready) {
@@ -373,6 +499,10 @@ void SocketEngine::queue_reply(wire::FramePtr frame, Instant ready) {
 }
 
 void SocketEngine::raise(Socket& socket, std::uint8_t causes) {
+  const std::uint8_t mask = socket.bytes[socket::Sn_IMR];
+  if ((causes & ~mask) != 0 && context_.quirks.choice<SnIrMasking>(Quirk::sn_ir_masking) == SnIrMasking::masked) {
+    causes &= mask;
+  }
   if (causes == 0) return;
   socket.interrupts |= causes;
   if (context_.trace.wanted()) {
@@ -434,7 +564,8 @@ Duration SocketEngine::preparation(std::uint16_t payload_bytes) const {
 }
 
 Instant SocketEngine::next_output(const Socket& socket) const {
-  return std::min({socket.arp.next_output(), socket.tcp.next_output(), socket.udp.next_output()});
+  return std::min({socket.arp.next_output(), socket.tcp.next_output(), socket.datagrams.next_output(),
+                   socket.raw.next_output(), socket.group.next_output()});
 }
 
 void SocketEngine::schedule_pump(Instant at) {
@@ -480,6 +611,10 @@ void SocketEngine::transmit_from(Socket& socket) {
     transmit_arp_request(socket);
   } else if (socket.tcp.next_output() <= now) {
     transmit_segment(socket);
+  } else if (socket.group.next_output() <= now) {
+    transmit_group_report(socket);
+  } else if (socket.raw.next_output() <= now) {
+    transmit_raw_frame(socket);
   } else {
     transmit_datagram(socket);
   }
@@ -499,12 +634,13 @@ void SocketEngine::transmit_arp_request(Socket& socket) {
 
 void SocketEngine::finish_ip_frame(wire::Frame& frame, Socket& socket, wire::Ipv4Address destination,
                                    std::uint8_t protocol, std::size_t payload_bytes) {
+  if (context_.common.mode(mr::PPPoE)) judge_.on_not_modelled("PPPoE framing (MR.PPPoE = 1)");
   wire::EthernetHeader{socket.dhar(), context_.common.shar(), wire::type_ipv4}.emit(frame.bytes.data());
   wire::Ipv4Header ip;
   ip.tos = socket.bytes[socket::Sn_TOS];
   ip.ttl = socket.bytes[socket::Sn_TTL];
   ip.flags_and_fragment = load16(&socket.bytes[socket::Sn_FRAG]);
-  ip.identification = context_.ip_identification++;
+  ip.identification = context_.next_identification(socket.ip_identification);
   ip.protocol = protocol;
   ip.source = context_.common.sipr();
   ip.destination = destination;
@@ -520,6 +656,18 @@ void SocketEngine::transmit_segment(Socket& socket) {
   const TcpSegment segment = socket.tcp.take_output(settings, now);
   note_status(socket, before);
 
+  const Instant last_bit = transmitter_.send(segment_frame(socket, segment, settings.window));
+  socket.tcp.on_segment_left(transmitter_.free_at() + context_.latencies.between_segments);
+
+  if (segment.length == 0 || segment.is_keepalive) return;
+  if (socket.sending && socket.tcp.all_sent()) {
+    complete_after(socket, last_bit);
+  } else {
+    socket.tx_rd = socket.tx_pointer(socket.tcp.sent_once_up_to());
+  }
+}
+
+wire::FramePtr SocketEngine::segment_frame(Socket& socket, const TcpSegment& segment, std::uint16_t window) {
   wire::FramePtr frame = context_.frames.take();
   TcpHeader header;
   header.source_port = socket.port();
@@ -527,22 +675,17 @@ void SocketEngine::transmit_segment(Socket& socket) {
   header.sequence = segment.sequence;
   header.acknowledgment = segment.acknowledgment;
   header.flags = segment.flags;
-  header.window = settings.window;
+  header.window = window;
   header.mss = segment.mss_option;
   const std::size_t header_bytes = header.emitted_header_bytes();
   context_.tx_memory.ring(socket.number)
-      .read(static_cast<std::uint16_t>(segment.sequence), &frame->bytes[ip_payload_at + header_bytes], segment.length);
+      .read(socket.tx_pointer(segment.sequence), &frame->bytes[ip_payload_at + header_bytes], segment.length);
   header.emit(context_.common.sipr(), socket.dipr(), {&frame->bytes[ip_payload_at], header_bytes + segment.length});
   finish_ip_frame(*frame, socket, socket.dipr(), wire::protocol_tcp, header_bytes + segment.length);
-  const Instant last_bit = transmitter_.send(std::move(frame));
-  socket.tcp.on_segment_left(transmitter_.free_at() + context_.latencies.between_segments);
+  return frame;
+}
 
-  if (segment.length == 0) return;
-  const bool completes = socket.sending && socket.tcp.all_sent();
-  if (!completes) {
-    socket.tx_rd = static_cast<std::uint16_t>(socket.tcp.sent_once_up_to());
-    return;
-  }
+void SocketEngine::complete_after(Socket& socket, Instant last_bit) {
   ++pending_completions_;
   context_.queue.schedule_at(last_bit + context_.latencies.frame_to_sendok, [this, &socket, epoch = socket.epoch] {
     --pending_completions_;
@@ -551,25 +694,67 @@ void SocketEngine::transmit_segment(Socket& socket) {
 }
 
 void SocketEngine::transmit_datagram(Socket& socket) {
-  const UdpSend::Datagram datagram = socket.udp.take(segment_size(socket));
+  const DatagramSend::Datagram datagram = socket.datagrams.take(socket.largest_payload());
   wire::FramePtr frame = context_.frames.take();
-  constexpr std::size_t data_at = ip_payload_at + wire::UdpHeader::bytes;
-  context_.tx_memory.ring(socket.number).read(datagram.offset, &frame->bytes[data_at], datagram.length);
-  const std::size_t message_bytes = wire::UdpHeader::bytes + datagram.length;
-  wire::UdpHeader{socket.port(), socket.udp.port(), 0}.emit(context_.common.sipr(), socket.udp.address(),
-                                                            {&frame->bytes[ip_payload_at], message_bytes});
-  finish_ip_frame(*frame, socket, socket.udp.address(), wire::protocol_udp, message_bytes);
-  const Instant last_bit = transmitter_.send(std::move(frame));
-  if (socket.udp.left() > 0) {
-    socket.udp.set_ready(transmitter_.free_at() + context_.latencies.between_segments);
-    return;
+  const bool is_udp = socket.plain_status == sn_sr::UDP;
+  const std::size_t header_bytes = is_udp ? wire::UdpHeader::bytes : 0;
+  context_.tx_memory.ring(socket.number)
+      .read(datagram.offset, &frame->bytes[ip_payload_at + header_bytes], datagram.length);
+  const std::size_t message_bytes = header_bytes + datagram.length;
+  if (is_udp) {
+    wire::UdpHeader{socket.port(), socket.datagrams.port(), 0}.emit(context_.common.sipr(), socket.datagrams.address(),
+                                                                    {&frame->bytes[ip_payload_at], message_bytes});
   }
-  socket.udp.stop();
-  ++pending_completions_;
-  context_.queue.schedule_at(last_bit + context_.latencies.frame_to_sendok, [this, &socket, epoch = socket.epoch] {
-    --pending_completions_;
-    if (socket.epoch == epoch) finish_send(socket, sn_ir::SENDOK);
-  });
+  finish_ip_frame(*frame, socket, socket.datagrams.address(),
+                  is_udp ? wire::protocol_udp : socket.bytes[socket::Sn_PROTO], message_bytes);
+  const Instant last_bit = transmitter_.send(std::move(frame));
+  if (socket.datagrams.active()) {
+    socket.datagrams.set_ready(transmitter_.free_at() + context_.latencies.between_segments);
+  } else {
+    complete_after(socket, last_bit);
+  }
+}
+
+// MACRAW: the whole range is one frame; the MAC adds the FCS, and pads.
+void SocketEngine::transmit_raw_frame(Socket& socket) {
+  const std::uint16_t length = socket.raw.length();
+  const std::uint16_t offset = socket.raw.offset();
+  socket.raw.stop();
+  if (length > wire::max_frame_bytes) return finish_send(socket, sn_ir::SENDOK);  // the host's fault: not sent
+  if (!transmitter_.has_link() &&
+      context_.quirks.choice<MacrawWithoutLink>(Quirk::macraw_without_link) == MacrawWithoutLink::no_sendok) {
+    return;  // the frame waits for ever
+  }
+  wire::FramePtr frame = context_.frames.take();
+  context_.tx_memory.ring(socket.number).read(offset, frame->bytes.data(), length);
+  frame->size = length;
+  const bool pads = length >= wire::min_frame_bytes ||
+                    context_.quirks.choice<MacrawPadding>(Quirk::macraw_padding) == MacrawPadding::zeros;
+  complete_after(socket,
+                 transmitter_.send(std::move(frame), pads ? Transmitter::Padding::zeros : Transmitter::Padding::none));
+}
+
+void SocketEngine::transmit_group_report(Socket& socket) {
+  socket.group.on_report_leaves();
+  const std::uint8_t type = socket.group.version_1() ? wire::Igmp::report_v1 : wire::Igmp::report_v2;
+  transmitter_.send(igmp_frame(socket, type, socket.group.group(), socket.group.mac()));
+}
+
+wire::FramePtr SocketEngine::igmp_frame(Socket& socket, std::uint8_t type, wire::Ipv4Address to,
+                                        const wire::MacAddress& mac) {
+  wire::FramePtr frame = context_.frames.take();
+  wire::EthernetHeader{mac, context_.common.shar(), wire::type_ipv4}.emit(frame->bytes.data());
+  wire::Ipv4Header ip;
+  ip.ttl = 1;
+  ip.identification = context_.next_identification(socket.ip_identification);
+  ip.protocol = wire::protocol_igmp;
+  ip.source = context_.common.sipr();
+  ip.destination = to;
+  ip.total_length = wire::Ipv4Header::bytes + wire::Igmp::bytes;
+  ip.emit(&frame->bytes[wire::ethernet_header_bytes]);
+  wire::Igmp{type, 0, socket.group.group()}.emit(&frame->bytes[ip_payload_at]);
+  frame->size = ip_payload_at + wire::Igmp::bytes;
+  return frame;
 }
 
 }  // namespace wizloop::chip

@@ -11,6 +11,7 @@
 #include "sim/chip/socket.hpp"
 #include "sim/chip/transmitter.hpp"
 #include "sim/wire/arp.hpp"
+#include "sim/wire/igmp.hpp"
 #include "sim/wire/tcp.hpp"
 
 namespace wizloop::chip {
@@ -40,6 +41,9 @@ class SocketEngine {
   // Everything to reset values (MR.RST, RSTn).
   void reset();
 
+  // Sn_KPALVTR was written.
+  void on_keepalive_period(Socket& socket);
+
   // From the receiver.
   void on_arp_reply(const wire::Arp& reply);
   // False if the segment does not belong: the sender gets RST.
@@ -50,6 +54,14 @@ class SocketEngine {
   bool has_room(const Socket& socket, std::size_t payload_bytes);
   // Dropped silently if there was no room when it began to come in.
   void on_datagram(Socket& socket, wire::Ipv4Address source, std::uint16_t source_port, Bytes payload, bool had_room);
+  // The same for IPRAW and MACRAW, whose room is looked at when the packet is in.
+  void on_ip_packet(Socket& socket, wire::Ipv4Address source, Bytes payload);
+  void on_raw_frame(Socket& socket, Bytes frame);
+  // An IGMP query whose last bit came in at `arrived`.
+  void on_group_query(const wire::Igmp& query, Instant arrived);
+  // The socket that is open as MACRAW, or null.
+  const Socket* macraw() const { return socket(0).plain_status == sn_sr::MACRAW ? &socket(0) : nullptr; }
+  Socket* macraw() { return socket(0).plain_status == sn_sr::MACRAW ? &socket(0) : nullptr; }
   void queue_reply(wire::FramePtr frame, Instant ready);
 
   // Something of the chip's own is under way: a frame being prepared, or SENDOK on its way.
@@ -66,14 +78,21 @@ class SocketEngine {
   void close(Socket& socket);
   void send(Socket& socket, std::uint8_t code);
   void receive(Socket& socket);
+  void keep_alive(Socket& socket);
 
   void start_send(Socket& socket, bool with_arp);
+  void start_datagrams(Socket& socket, std::uint16_t from, std::uint16_t length, bool with_arp);
+  bool knows_mac(const Socket& socket, wire::Ipv4Address destination);
+  std::uint32_t new_isn();
+  void store_record(Socket& socket, Bytes header, Bytes payload);
   void resolve(Socket& socket);
   void on_resolved(Socket& socket, Instant at);
   void on_arp_timeout(Socket& socket);
   void finish_send(Socket& socket, std::uint8_t cause);
 
   TcpSettings tcp_settings(const Socket& socket);
+  void start_pointers(Socket& socket);
+  void note_dropped(const Socket& socket, std::size_t bytes);
   void apply(Socket& socket, const TcpReaction& reaction, Bytes payload);
   void raise(Socket& socket, std::uint8_t causes);
   void raise_sendok(Socket& socket);
@@ -94,6 +113,13 @@ class SocketEngine {
   void transmit_arp_request(Socket& socket);
   void transmit_segment(Socket& socket);
   void transmit_datagram(Socket& socket);
+  void transmit_raw_frame(Socket& socket);
+  void transmit_group_report(Socket& socket);
+  void say_goodbye(Socket& socket);
+  wire::FramePtr segment_frame(Socket& socket, const TcpSegment& segment, std::uint16_t window);
+  wire::FramePtr igmp_frame(Socket& socket, std::uint8_t type, wire::Ipv4Address to, const wire::MacAddress& mac);
+  // SENDOK follows the frame whose last bit leaves at `last_bit`.
+  void complete_after(Socket& socket, Instant last_bit);
   // The rest of a frame to `destination`; the IP payload of `payload_bytes` is in place behind the headers.
   void finish_ip_frame(wire::Frame& frame, Socket& socket, wire::Ipv4Address destination, std::uint8_t protocol,
                        std::size_t payload_bytes);

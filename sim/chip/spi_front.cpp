@@ -1,15 +1,10 @@
 #include "sim/chip/spi_front.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace wizloop::chip {
-namespace {
-
-// MISO during the three header bytes, and during the data of a write.
-constexpr std::uint8_t header_miso[] = {0x01, 0x02, 0x03};
-constexpr std::uint8_t write_miso = 0x00;
-
-}  // namespace
 
 void SpiFront::select() {
   selected_ = true;
@@ -19,28 +14,37 @@ void SpiFront::select() {
 }
 
 void SpiFront::deselect() {
-  if (selected_) access_.note_deselect(static_cast<std::size_t>(phase_), data_bytes_);
+  commit_pending();
+  if (selected_) access_.note_deselect(std::min<std::size_t>(static_cast<std::size_t>(phase_), 3), data_bytes_);
   selected_ = false;
+  select_toggles_ = true;
 }
 
 void SpiFront::start_frame() {
   phase_ = Phase::address_high;
-  next_miso_ = header_miso[0];
+  next_miso_ = header_miso(0);
+}
+
+// MISO goes where hosts do not look: asking does not count as touching.
+std::uint8_t SpiFront::header_miso(std::size_t byte) const {
+  constexpr std::uint8_t counts[] = {0x01, 0x02, 0x03};
+  return quirks_.peek<HeaderMiso>(Quirk::header_miso) == HeaderMiso::counts ? counts[byte] : std::uint8_t{0};
 }
 
 std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
-  if (!selected_ || held_in_reset_) return 0x00;
+  if (ignoring()) return 0x00;
+  commit_pending();
   const std::uint8_t miso = next_miso_;
   switch (phase_) {
     case Phase::address_high:
       address_ = static_cast<std::uint16_t>(mosi << 8);
       phase_ = Phase::address_low;
-      next_miso_ = header_miso[1];
+      next_miso_ = header_miso(1);
       break;
     case Phase::address_low:
       address_ = static_cast<std::uint16_t>(address_ | mosi);
       phase_ = Phase::control;
-      next_miso_ = header_miso[2];
+      next_miso_ = header_miso(2);
       break;
     case Phase::control:
       begin_data(mosi);
@@ -51,46 +55,88 @@ std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
         access_.note_buffer_data(block_, address_, 1, is_write_);
         if (is_write_) ring_->write(address_, mosi);
       } else if (is_write_) {
-        access_.write_register(block_, address_, mosi);
+        write_register(mosi);
       } else {
         access_.note_register_read(block_, address_, miso);
       }
-      ++address_;  // wraps from 0xFFFF to 0 in the same block
-      next_miso_ = is_write_ ? write_miso : fetch();
+      if (is_write_ && echoes_) write_miso_ = mosi;
+      advance_address(1);
+      next_miso_ = is_write_ ? write_miso_ : fetch();
       if (fixed_left_ != 0) finish_fixed_bytes(1);
+      break;
+    case Phase::spent:
       break;
   }
   return miso;
 }
 
 void SpiFront::begin_data(std::uint8_t control) {
-  constexpr std::size_t fixed_length[] = {0, 1, 2, 4};  // by OM
   block_ = Block{static_cast<std::uint8_t>(control >> 3)};
   is_write_ = (control & 0x04) != 0;
-  fixed_left_ = fixed_length[control & 0x03];
+  fixed_left_ = fixed_length(control & 0x03);
   is_buffer_ = block_.is_tx_buffer() || block_.is_rx_buffer();
   ring_ = is_buffer_ ? &access_.ring(block_) : nullptr;
   access_.note_block_selected(block_);
   phase_ = Phase::data;
-  next_miso_ = is_write_ ? write_miso : fetch();
+  const auto shown = quirks_.peek<WriteDataMiso>(Quirk::write_data_miso);
+  echoes_ = shown == WriteDataMiso::echo;
+  write_miso_ = shown == WriteDataMiso::ones ? std::uint8_t{0xFF} : std::uint8_t{0x00};
+  next_miso_ = is_write_ ? write_miso_ : fetch();
+}
+
+// 0 in variable data length mode.
+std::size_t SpiFront::fixed_length(std::uint8_t om) {
+  constexpr std::size_t length[] = {0, 1, 2, 4};
+  if (om != 0 && select_toggles_ &&
+      quirks_.choice<FdmUnderSelect>(Quirk::fdm_under_select) == FdmUnderSelect::ignored) {
+    return 0;
+  }
+  return length[om];
+}
+
+void SpiFront::write_register(std::uint8_t value) {
+  if (quirks_.choice<ByteCommit>(Quirk::byte_commit) == ByteCommit::next_byte) {
+    pending_ = Pending{address_, value};
+  } else {
+    access_.write_register(block_, address_, value);
+  }
+}
+
+void SpiFront::commit_pending() {
+  if (!pending_) return;
+  access_.write_register(block_, pending_->address, pending_->value);
+  pending_.reset();
+}
+
+void SpiFront::advance_address(std::size_t count) {
+  const std::size_t next = address_ + count;
+  address_ = static_cast<std::uint16_t>(next);  // from 0xFFFF to 0 in the same block
+  if (next > 0xFFFF && quirks_.choice<AddressWrap>(Quirk::address_wrap) == AddressWrap::sticks) address_ = 0xFFFF;
 }
 
 std::uint8_t SpiFront::fetch() { return is_buffer_ ? ring_->read(address_) : access_.fetch_register(block_, address_); }
 
 void SpiFront::finish_fixed_bytes(std::size_t count) {
   fixed_left_ -= count;
-  if (fixed_left_ == 0) start_frame();  // the next byte is the first address byte of another frame
+  if (fixed_left_ != 0) return;
+  if (select_toggles_ && quirks_.peek<FdmUnderSelect>(Quirk::fdm_under_select) == FdmUnderSelect::capped) {
+    commit_pending();
+    phase_ = Phase::spent;  // until SCSn rises
+  } else {
+    start_frame();  // the next byte is the first address byte of another frame
+  }
 }
 
 std::size_t SpiFront::quiet_bytes() const {
-  if (!selected_ || held_in_reset_) return std::numeric_limits<std::size_t>::max();
+  if (ignoring()) return std::numeric_limits<std::size_t>::max();
   if (phase_ != Phase::data || !is_buffer_) return 0;
-  return fixed_left_ != 0 ? fixed_left_ : std::numeric_limits<std::size_t>::max();
+  const std::size_t to_the_end = std::size_t{0x10000} - address_;
+  return fixed_left_ != 0 ? std::min(fixed_left_, to_the_end) : to_the_end;
 }
 
 void SpiFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {
   if (count == 0) return;
-  if (!selected_ || held_in_reset_) {
+  if (ignoring()) {
     if (miso != nullptr) std::memset(miso, 0, count);
     return;
   }
@@ -102,17 +148,30 @@ void SpiFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std:
     } else {
       for (std::size_t i = 0; i < count; ++i) ring_->write(static_cast<std::uint16_t>(address_ + i), 0);
     }
-    if (miso != nullptr) std::memset(miso, write_miso, count);
-    address_ = static_cast<std::uint16_t>(address_ + count);
+    if (miso != nullptr) show_while_written(mosi, miso, count);
+    advance_address(count);
   } else {
     if (miso != nullptr) {
       miso[0] = next_miso_;
       ring_->read(static_cast<std::uint16_t>(address_ + 1), miso + 1, count - 1);
     }
-    address_ = static_cast<std::uint16_t>(address_ + count);
+    advance_address(count);
     next_miso_ = fetch();
   }
   if (fixed_left_ != 0) finish_fixed_bytes(count);
+}
+
+void SpiFront::show_while_written(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {
+  if (!echoes_) {
+    std::memset(miso, write_miso_, count);
+    return;
+  }
+  // `mosi` and `miso` may be one buffer.
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t sent = mosi != nullptr ? mosi[i] : std::uint8_t{0};
+    miso[i] = std::exchange(write_miso_, sent);
+  }
+  next_miso_ = write_miso_;
 }
 
 }  // namespace wizloop::chip

@@ -2,12 +2,14 @@
 // accesses of blocks, in variable (VDM) and fixed (FDM, 1, 2 or 4 bytes) data length mode.
 //
 // A MISO byte is fetched at the last edge of the byte before; a MOSI byte takes effect at its own last edge, and a byte
-// cut short takes none. While the header goes in, MISO shows 01 02 03 (observed, Zephyr driver).
+// cut short takes none. While the header goes in, MISO shows 01 02 03. Where nobody knows, Quirks decide.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/chip/buffer_memory.hpp"
+#include "sim/chip/quirks.hpp"
 #include "sim/chip/spi_target.hpp"
 
 namespace wizloop::chip {
@@ -48,7 +50,7 @@ class BlockAccess {
 
 class SpiFront final : public SpiTarget {
  public:
-  explicit SpiFront(BlockAccess& access) : access_{access} {}
+  SpiFront(BlockAccess& access, Quirks& quirks) : access_{access}, quirks_{quirks} {}
 
   void select() override;
   void deselect() override;
@@ -58,18 +60,37 @@ class SpiFront final : public SpiTarget {
   void exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) override;
 
   // Held in reset: MISO stays 0 and nothing takes effect.
-  void set_held_in_reset(bool held) { held_in_reset_ = held; }
+  void set_held_in_reset(bool held) {
+    held_in_reset_ = held;
+    pending_.reset();
+    select_toggles_ = false;
+  }
 
  private:
-  enum class Phase : std::uint8_t { address_high, address_low, control, data };
+  enum class Phase : std::uint8_t { address_high, address_low, control, data, spent };
 
+  // A register byte that waits for ByteCommit::next_byte.
+  struct Pending {
+    std::uint16_t address;
+    std::uint8_t value;
+  };
+
+  bool ignoring() const { return !selected_ || held_in_reset_ || phase_ == Phase::spent; }
   void start_frame();
+  std::uint8_t header_miso(std::size_t byte) const;
   void begin_data(std::uint8_t control);
+  std::size_t fixed_length(std::uint8_t om);
+  void write_register(std::uint8_t value);
+  void commit_pending();
+  void advance_address(std::size_t count);
   std::uint8_t fetch();
   void finish_fixed_bytes(std::size_t count);
+  void show_while_written(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count);
 
   BlockAccess& access_;
+  Quirks& quirks_;
   bool selected_ = false;
+  bool select_toggles_ = false;  // SCSn has risen since reset: it is not tied low
   bool held_in_reset_ = false;
   Phase phase_ = Phase::address_high;
   bool is_write_ = false;
@@ -79,6 +100,9 @@ class SpiFront final : public SpiTarget {
   std::size_t fixed_left_ = 0;  // 0 in variable data length mode
   Ring* ring_ = nullptr;
   std::uint8_t next_miso_ = 0;
+  std::uint8_t write_miso_ = 0;  // while data is written: 0x00, 0xFF, or the MOSI byte before
+  bool echoes_ = false;
+  std::optional<Pending> pending_;
   std::size_t data_bytes_ = 0;  // of this select, for whoever watches
 };
 

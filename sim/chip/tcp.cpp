@@ -1,6 +1,7 @@
 #include "sim/chip/tcp.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace wizloop::chip {
 namespace {
@@ -18,6 +19,12 @@ int doublings(Duration rtr, std::uint8_t rcr) {
   int m = 0;
   while (m < rcr && rtr * (1LL << (m + 1)) <= longest_wait) ++m;
   return m;
+}
+
+std::uint16_t smaller_mss(const TcpSettings& settings, const TcpHeader& syn) {
+  if (syn.mss != 0) return std::min(settings.mss, syn.mss);
+  const auto assumed = settings.quirks.choice<MssWithoutOption>(Quirk::mss_without_option);
+  return assumed == MssWithoutOption::own ? settings.mss : std::min(settings.mss, default_mss);
 }
 
 }  // namespace
@@ -41,6 +48,7 @@ void TcpConnection::listen() { status_ = sn_sr::LISTEN; }
 
 void TcpConnection::connect(std::uint32_t iss, const TcpSettings& settings, Instant now) {
   connecting_ = true;
+  keepalive_ = settings.keepalive;
   mss_ = settings.mss;
   iss_ = snd_una_ = snd_nxt_ = snd_max_ = iss;
   snd_end_ = iss + 1;
@@ -49,12 +57,13 @@ void TcpConnection::connect(std::uint32_t iss, const TcpSettings& settings, Inst
 
 void TcpConnection::accept(const TcpHeader& syn, std::uint32_t iss, const TcpSettings& settings, Instant arrived) {
   status_ = sn_sr::SYNRECV;
+  keepalive_ = settings.keepalive;
   iss_ = snd_una_ = snd_nxt_ = snd_max_ = iss;
   snd_end_ = iss + 1;
   irs_ = syn.sequence;
   rcv_nxt_ = syn.sequence + 1;
   snd_wnd_ = syn.window;
-  mss_ = std::min(settings.mss, syn.mss != 0 ? syn.mss : default_mss);
+  mss_ = smaller_mss(settings, syn);
   output_ready_ = arrived + settings.syn_to_syn_ack;
 }
 
@@ -71,7 +80,9 @@ void TcpConnection::disconnect(Instant ready) {
 }
 
 void TcpConnection::on_received(std::uint16_t old_window, const TcpSettings& settings, Instant update_ready) {
-  if (synchronised() && settings.window > old_window) acknowledge_at(update_ready);
+  if (!synchronised() || settings.window <= old_window) return;
+  const bool always = settings.quirks.choice<WindowUpdate>(Quirk::window_update) == WindowUpdate::each_recv;
+  if (always || old_window < mss_) acknowledge_at(update_ready);
 }
 
 void TcpConnection::acknowledge_at(Instant at) {
@@ -95,11 +106,11 @@ bool TcpConnection::has_new_output() const {
 
 Instant TcpConnection::next_output() const {
   const Instant data = has_new_output() ? output_ready_ : Instant::max();
-  return std::min(data, acknowledge_ready_);
+  return std::min({data, acknowledge_ready_, keepalive_ready_});
 }
 
 TcpSegment TcpConnection::make(std::uint8_t flags, std::uint32_t sequence, std::uint16_t length) const {
-  return TcpSegment{flags, sequence, rcv_nxt_, length, 0};
+  return TcpSegment{flags, sequence, rcv_nxt_, length};
 }
 
 TcpSegment TcpConnection::take_output(const TcpSettings& settings, Instant now) {
@@ -117,21 +128,32 @@ TcpSegment TcpConnection::take_output(const TcpSettings& settings, Instant now) 
       }
       occupied = 1;
     } else if (const std::uint32_t bytes = sendable_bytes(); bytes > 0) {
-      // PSH on every data segment (observed, F5213).
-      segment = make(TcpHeader::ack | TcpHeader::psh, snd_nxt_, static_cast<std::uint16_t>(bytes));
+      const bool pushes = snd_nxt_ + bytes == snd_end_ ||
+                          settings.quirks.choice<Psh>(Quirk::psh) == Psh::every_segment;  // observed, F5213
+      const std::uint8_t flags = pushes ? TcpHeader::ack | TcpHeader::psh : TcpHeader::ack;
+      segment = make(flags, snd_nxt_, static_cast<std::uint16_t>(bytes));
       occupied = bytes;
     } else {
       segment = make(TcpHeader::ack | TcpHeader::fin, snd_nxt_, 0);
       occupied = 1;
-      if (status_ == sn_sr::FIN_WAIT && give_up_at_ == Instant::max()) {
+      if (status_ == sn_sr::FIN_WAIT && give_up_at_ == Instant::max() &&
+          settings.quirks.choice<MissingFin>(Quirk::missing_fin) == MissingFin::timeout) {
         give_up_at_ = now + tcp_timeout(settings.rtr, settings.rcr);
       }
     }
     snd_nxt_ += occupied;
     if (seq_before(snd_max_, snd_nxt_)) snd_max_ = snd_nxt_;
+    if (std::exchange(one_segment_, false)) snd_nxt_ = snd_max_;
+    last_heard_ = now;
     if (retransmit_at_ == Instant::max()) {
       retransmit_at_ = now + retransmission_wait(settings.rtr, settings.rcr, transmissions_);
     }
+  } else if (keepalive_ready_ <= now) {
+    // One byte that the peer has already.
+    segment = make(TcpHeader::ack, snd_nxt_ - 1, 1);
+    segment.is_keepalive = true;
+    keepalive_ready_ = Instant::max();
+    keepalive_again_at_ = now + retransmission_wait(settings.rtr, settings.rcr, keepalives_unanswered_++);
   } else {
     segment = make(TcpHeader::ack, snd_nxt_, 0);
   }
@@ -139,13 +161,21 @@ TcpSegment TcpConnection::take_output(const TcpSettings& settings, Instant now) 
     acknowledge_ready_ = Instant::max();
     delayed_ack_at_ = Instant::max();
     segments_unacknowledged_by_us_ = 0;
+    if (closes_after_ack_) finish();
   }
   return segment;
 }
 
 void TcpConnection::on_segment_left(Instant ready) { output_ready_ = std::max(output_ready_, ready); }
 
-Instant TcpConnection::deadline() const { return std::min({retransmit_at_, give_up_at_, delayed_ack_at_}); }
+Instant TcpConnection::deadline() const {
+  return std::min({retransmit_at_, give_up_at_, delayed_ack_at_, keepalive_deadline()});
+}
+
+int TcpConnection::transmissions_allowed(const TcpSettings& settings) const {
+  const auto count = settings.quirks.choice<TcpTransmissions>(Quirk::tcp_transmissions);
+  return settings.rcr + (count == TcpTransmissions::rcr_plus_2 ? 1 : 0);
+}
 
 TcpReaction TcpConnection::on_deadline(const TcpSettings& settings, Instant now) {
   TcpReaction reaction;
@@ -158,7 +188,9 @@ TcpReaction TcpConnection::on_deadline(const TcpSettings& settings, Instant now)
   }
   if (retransmit_at_ <= now) {
     retransmit_at_ = Instant::max();
-    if (transmissions_ >= settings.rcr && snd_una_ != snd_max_) {
+    // Probes of a closed window count even when answered, if that is limited.
+    const bool counts = snd_una_ != snd_max_ || transmissions_ > 0;
+    if (counts && transmissions_ >= transmissions_allowed(settings)) {
       reaction.causes |= sn_ir::TIMEOUT;
       finish();
       return reaction;
@@ -166,15 +198,63 @@ TcpReaction TcpConnection::on_deadline(const TcpSettings& settings, Instant now)
     if (snd_una_ != snd_max_) ++transmissions_;
     snd_nxt_ = snd_una_;  // go back to the oldest unacknowledged byte
     output_ready_ = now;
+    if (synchronised() && snd_max_ - snd_una_ > mss_) {
+      one_segment_ = settings.quirks.choice<Retransmission>(Quirk::retransmission) == Retransmission::first_segment;
+    }
     if (synchronised() && sendable_bytes() == 0 && seq_before(snd_nxt_, snd_end_))
       probing_ = true;  // the peer's window stayed closed
   }
+  on_keepalive_deadline(settings, now, reaction);
   return reaction;
 }
+
+// Keep-alive (datasheet 4.2, Sn_KPALVTR and SEND_KEEP) ---------------------------------------------------------------
+
+bool TcpConnection::may_keep_alive(Quirks& quirks) const {
+  if (status_ != sn_sr::ESTABLISHED || snd_una_ != snd_max_) return false;  // retransmission does the same service
+  if (snd_una_ != iss_ + 1) return true;
+  return received_data_ && quirks.choice<KeepaliveNeeds>(Quirk::keepalive_needs) == KeepaliveNeeds::any_byte;
+}
+
+bool TcpConnection::send_keepalive(const TcpSettings& settings, Instant ready) {
+  if (keepalive_ != Duration{} || !may_keep_alive(settings.quirks)) return false;
+  keepalive_ready_ = ready;
+  return true;
+}
+
+Instant TcpConnection::keepalive_deadline() const {
+  if (keepalive_again_at_ != Instant::max()) return keepalive_again_at_;
+  if (keepalive_ == Duration{} || status_ != sn_sr::ESTABLISHED || keepalive_ready_ != Instant::max()) {
+    return Instant::max();
+  }
+  return last_heard_ + keepalive_;
+}
+
+void TcpConnection::on_keepalive_deadline(const TcpSettings& settings, Instant now, TcpReaction& reaction) {
+  if (keepalive_deadline() > now) return;
+  if (keepalive_again_at_ == Instant::max()) {
+    if (may_keep_alive(settings.quirks)) {
+      keepalive_ready_ = now;
+    } else {
+      last_heard_ = now;  // look again one period later
+    }
+  } else if (keepalives_unanswered_ > transmissions_allowed(settings)) {
+    reaction.causes |= sn_ir::TIMEOUT;
+    finish();
+  } else {
+    keepalive_again_at_ = Instant::max();
+    keepalive_ready_ = now;
+  }
+}
+
+// Reception ----------------------------------------------------------------------------------------------------------
 
 TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t payload_bytes,
                                       const TcpSettings& settings, Instant arrived) {
   TcpReaction reaction;
+  last_heard_ = arrived;
+  keepalives_unanswered_ = 0;
+  keepalive_again_at_ = Instant::max();
   if (status_ == sn_sr::SYNSENT) {
     const bool acceptable = segment.has(TcpHeader::ack) && segment.acknowledgment == iss_ + 1;
     if (segment.has(TcpHeader::rst)) {
@@ -191,7 +271,7 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
     snd_wnd_ = segment.window;
     snd_wl1_ = segment.sequence;
     snd_wl2_ = segment.acknowledgment;
-    mss_ = std::min(mss_, segment.mss != 0 ? segment.mss : default_mss);
+    mss_ = smaller_mss(settings, segment);
     status_ = sn_sr::ESTABLISHED;
     transmissions_ = 0;
     retransmit_at_ = Instant::max();
@@ -204,8 +284,7 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
   if (segment.has(TcpHeader::rst)) {
     const std::uint32_t offset = segment.sequence - rcv_nxt_;
     if (offset == 0 || offset < settings.window) {  // elsewhere: ignored
-      if (status_ != sn_sr::SYNRECV) reaction.causes |= sn_ir::DISCON;
-      finish();
+      on_reset(settings.quirks, reaction);
     }
     return reaction;
   }
@@ -244,6 +323,18 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
   return reaction;
 }
 
+void TcpConnection::on_reset(Quirks& quirks, TcpReaction& reaction) {
+  const bool was_listener = status_ == sn_sr::SYNRECV;
+  finish();
+  if (was_listener) {
+    if (quirks.choice<RstInSynrecv>(Quirk::rst_in_synrecv) == RstInSynrecv::listen) status_ = sn_sr::LISTEN;
+    return;
+  }
+  const auto cause = quirks.choice<RstReceivedCause>(Quirk::rst_received_cause);
+  if (cause == RstReceivedCause::discon) reaction.causes |= sn_ir::DISCON;
+  if (cause == RstReceivedCause::timeout) reaction.causes |= sn_ir::TIMEOUT;
+}
+
 void TcpConnection::on_acknowledgment(const TcpHeader& segment, const TcpSettings& settings, Instant arrived,
                                       TcpReaction& reaction) {
   const bool newer = seq_before(snd_wl1_, segment.sequence) ||
@@ -264,8 +355,12 @@ void TcpConnection::on_acknowledgment(const TcpHeader& segment, const TcpSetting
     if (snd_max_ == snd_una_ + 1) snd_max_ = snd_una_;
     snd_nxt_ = snd_una_;
     probing_ = false;
-    transmissions_ = 0;
-    retransmit_at_ = arrived + settings.rtr;
+    if (settings.quirks.choice<ZeroWindowProbe>(Quirk::zero_window_probe) == ZeroWindowProbe::limited) {
+      ++transmissions_;
+    } else {
+      transmissions_ = 0;
+    }
+    retransmit_at_ = arrived + retransmission_wait(settings.rtr, settings.rcr, transmissions_);
   }
   start_probing_if_stuck(settings, arrived);
 
@@ -275,16 +370,30 @@ void TcpConnection::on_acknowledgment(const TcpHeader& segment, const TcpSetting
     if (status_ == sn_sr::LAST_ACK) {
       finish();
     } else if (status_ == sn_sr::CLOSING) {
-      status_ = sn_sr::TIME_WAIT;
-      give_up_at_ = arrived + settings.rtr;
-      reaction.causes |= sn_ir::DISCON;
+      enter_time_wait(settings, arrived, reaction);
     }
+  }
+}
+
+void TcpConnection::enter_time_wait(const TcpSettings& settings, Instant arrived, TcpReaction& reaction) {
+  status_ = sn_sr::TIME_WAIT;
+  reaction.causes |= sn_ir::DISCON;
+  if (settings.quirks.choice<TimeWait>(Quirk::time_wait) == TimeWait::rtr) {
+    give_up_at_ = arrived + settings.rtr;
+  } else if (acknowledge_ready_ != Instant::max()) {
+    closes_after_ack_ = true;
+    give_up_at_ = Instant::max();
+  } else {
+    finish();
   }
 }
 
 void TcpConnection::start_probing_if_stuck(const TcpSettings& settings, Instant now) {
   const bool stuck = snd_una_ == snd_max_ && seq_before(snd_nxt_, snd_end_) && sendable_bytes() == 0;
-  if (stuck && retransmit_at_ == Instant::max()) retransmit_at_ = now + settings.rtr;
+  if (stuck && retransmit_at_ == Instant::max() &&
+      settings.quirks.choice<ZeroWindowProbe>(Quirk::zero_window_probe) != ZeroWindowProbe::none) {
+    retransmit_at_ = now + settings.rtr;
+  }
   if (!stuck && snd_una_ == snd_max_) retransmit_at_ = Instant::max();
 }
 
@@ -294,7 +403,11 @@ void TcpConnection::on_payload(const TcpHeader& segment, std::uint16_t payload_b
   const std::uint32_t end = segment.sequence + payload_bytes;
   if (seq_before(rcv_nxt_, segment.sequence) || seq_before(end, rcv_nxt_) ||
       (end == rcv_nxt_ && payload_bytes > 0 && !segment.has(TcpHeader::fin))) {
-    acknowledge_at(ack_now);  // out of order, or old: one contiguous ring, no gap list
+    // Out of order, or old: one contiguous ring, no gap list.
+    const bool beyond_a_gap = seq_before(rcv_nxt_, segment.sequence);
+    if (!beyond_a_gap || settings.quirks.choice<OutOfOrder>(Quirk::out_of_order) == OutOfOrder::duplicate_ack) {
+      acknowledge_at(ack_now);
+    }
     return;
   }
   const std::uint32_t skip = rcv_nxt_ - segment.sequence;
@@ -309,8 +422,11 @@ void TcpConnection::on_payload(const TcpHeader& segment, std::uint16_t payload_b
     reaction.payload_taken = static_cast<std::uint16_t>(fresh);
     reaction.causes |= sn_ir::RECV;
     rcv_nxt_ += fresh;
+    received_data_ = true;
     ++segments_unacknowledged_by_us_;
-    if (settings.no_delay || segments_unacknowledged_by_us_ >= 2 || settings.window - fresh < mss_) {
+    const bool due = segments_unacknowledged_by_us_ >= 2 || settings.window - fresh < mss_;
+    if (settings.no_delay ||
+        (due && settings.quirks.choice<DelayedAck>(Quirk::delayed_ack) == DelayedAck::second_segment)) {
       acknowledge_at(ack_now);
     } else if (acknowledge_ready_ == Instant::max() && delayed_ack_at_ == Instant::max()) {
       delayed_ack_at_ = arrived + settings.rtr;
@@ -328,9 +444,7 @@ void TcpConnection::on_fin(const TcpSettings& settings, Instant arrived, TcpReac
   } else if (status_ == sn_sr::FIN_WAIT) {
     ++rcv_nxt_;
     if (fin_acknowledged_) {
-      status_ = sn_sr::TIME_WAIT;
-      give_up_at_ = arrived + settings.rtr;
-      reaction.causes |= sn_ir::DISCON;
+      enter_time_wait(settings, arrived, reaction);
     } else {
       status_ = sn_sr::CLOSING;
       give_up_at_ = Instant::max();

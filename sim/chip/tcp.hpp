@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "sim/chip/quirks.hpp"
 #include "sim/chip/register_map.hpp"
 #include "sim/core/time.hpp"
 #include "sim/wire/tcp.hpp"
@@ -26,8 +27,10 @@ struct TcpSettings {
   bool no_delay = false;     // Sn_MR.ND: acknowledge at once
   std::uint16_t mss = 0;     // Sn_MSSR
   std::uint16_t window = 0;  // free bytes of the RX ring: Sn_RXBUF_SIZE - Sn_RX_RSR
+  Duration keepalive{};      // Sn_KPALVTR, already times 5 s; 0 is off
   Duration segment_to_ack{};
   Duration syn_to_syn_ack{};
+  Quirks& quirks;
 };
 
 struct TcpSegment {
@@ -36,6 +39,7 @@ struct TcpSegment {
   std::uint32_t acknowledgment = 0;
   std::uint16_t length = 0;      // payload bytes, from TX ring offset low16(sequence) on
   std::uint16_t mss_option = 0;  // 0: none
+  bool is_keepalive = false;
 };
 
 // What an arriving segment or a deadline brought about.
@@ -65,6 +69,10 @@ class TcpConnection {
   void send(std::uint32_t bytes, const TcpSettings& settings, Instant ready);  // its first segment may leave at `ready`
   void disconnect(Instant ready);
   void close() { *this = TcpConnection{}; }
+  // SEND_KEEP: a keep-alive, unless nothing has passed that one could repeat. False: the chip does nothing.
+  bool send_keepalive(const TcpSettings& settings, Instant ready);
+  // Sn_KPALVTR was written.
+  void set_keepalive(Duration period) { keepalive_ = period; }
   // After RECV: the window was `old_window` before it.
   void on_received(std::uint16_t old_window, const TcpSettings& settings, Instant update_ready);
 
@@ -76,6 +84,12 @@ class TcpConnection {
 
   // The largest segment that is sent: the smaller of both sides' MSS.
   std::uint16_t mss() const { return mss_; }
+  // CONNECT was given; the SYN has not left yet.
+  bool connecting() const { return connecting_; }
+  // A RST to tell the peer, and nobody listens to its answer.
+  TcpSegment reset() const { return make(wire::TcpHeader::rst | wire::TcpHeader::ack, snd_nxt_, 0); }
+  // The first byte that the peer sends.
+  std::uint32_t first_received() const { return irs_ + 1; }
 
   // When the next segment may leave; Instant::max() if there is none.
   Instant next_output() const;
@@ -107,9 +121,15 @@ class TcpConnection {
   bool has_new_output() const;
   std::uint32_t sendable_bytes() const;
   void acknowledge_at(Instant at);
+  void enter_time_wait(const TcpSettings& settings, Instant arrived, TcpReaction& reaction);
+  int transmissions_allowed(const TcpSettings& settings) const;  // beyond the first
+  bool may_keep_alive(Quirks& quirks) const;
+  Instant keepalive_deadline() const;
+  void on_keepalive_deadline(const TcpSettings& settings, Instant now, TcpReaction& reaction);
   void finish() { *this = TcpConnection{}; }
   void on_acknowledgment(const wire::TcpHeader& segment, const TcpSettings& settings, Instant arrived,
                          TcpReaction& reaction);
+  void on_reset(Quirks& quirks, TcpReaction& reaction);
   void on_payload(const wire::TcpHeader& segment, std::uint16_t payload_bytes, const TcpSettings& settings,
                   Instant arrived, TcpReaction& reaction);
   void on_fin(const TcpSettings& settings, Instant arrived, TcpReaction& reaction);
@@ -135,6 +155,15 @@ class TcpConnection {
   Instant acknowledge_ready_ = Instant::max();  // a pure ACK is due
   Instant delayed_ack_at_ = Instant::max();     // one will be
   int segments_unacknowledged_by_us_ = 0;
+  bool one_segment_ = false;       // after a timeout, if only the first outstanding segment is sent again
+  bool closes_after_ack_ = false;  // TIME_WAIT lasts until the last ACK has left
+
+  Duration keepalive_{};  // the period; 0 is off
+  Instant last_heard_{};  // of the peer, or told it
+  bool received_data_ = false;
+  int keepalives_unanswered_ = 0;
+  Instant keepalive_ready_ = Instant::max();     // one may leave
+  Instant keepalive_again_at_ = Instant::max();  // the last one stayed unanswered
 };
 
 }  // namespace wizloop::chip

@@ -17,14 +17,18 @@ class Transmitter {
 
   void connect(wire::FrameSink& sink) { sink_ = &sink; }
   Frequency bit_rate() const { return phy_.bit_rate(); }
+  bool has_link() const { return phy_.link(); }
 
   // When the next frame may start.
   Instant free_at() const { return free_at_; }
   bool sending() const { return queue_.now() < last_bit_at_; }
 
-  // Starts a frame now; returns the instant of its last bit. Pads to 60 bytes.
-  Instant send(wire::FramePtr frame) {
-    if (frame->size < wire::min_frame_bytes) {
+  // Starts a frame now; returns the instant of its last bit. Pads to 60 bytes; one that is not padded is a runt, which
+  // no receiver takes. Without link the frame is lost.
+  enum class Padding : std::uint8_t { zeros, none };
+  Instant send(wire::FramePtr frame, Padding padding = Padding::zeros) {
+    if (padding == Padding::none && frame->size < wire::min_frame_bytes) frame->fcs_good = false;
+    if (padding == Padding::zeros && frame->size < wire::min_frame_bytes) {
       std::fill(frame->bytes.begin() + static_cast<std::ptrdiff_t>(frame->size),
                 frame->bytes.begin() + wire::min_frame_bytes, std::uint8_t{0});
       frame->size = wire::min_frame_bytes;
@@ -33,7 +37,7 @@ class Transmitter {
     WIZ_ASSERT(start >= free_at_);
     last_bit_at_ = start + wire::time_on_wire(frame->size, bit_rate());
     free_at_ = last_bit_at_ + wire::inter_packet_gap(bit_rate());
-    if (sink_ != nullptr && phy_.link()) sink_->accept(std::move(frame), start);
+    if (sink_ != nullptr && has_link()) sink_->accept(std::move(frame), start);
     return last_bit_at_;
   }
 

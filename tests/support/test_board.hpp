@@ -43,10 +43,20 @@ struct SentFrame {
 
 class TestBoard final : private wire::FrameSink {
  public:
-  explicit TestBoard(std::uint64_t seed = 1) : random{seed}, chip{queue, frames, trace, findings, random} {
+  explicit TestBoard(std::uint64_t seed = 1, const chip::ChipConfig& config = {})
+      : random{seed}, chip{queue, frames, trace, findings, random, config} {
     chip.connect(*this);
     chip.plug_in_settled();
   }
+
+  // A chip with one option of its own: TestBoard board{TestBoard::with("chip.quirk.psh", "last_segment")};
+  static chip::ChipConfig with(std::string_view name, std::string_view value) {
+    chip::ChipConfig config;
+    const auto set = chip::set_chip_option(config, name, value);
+    WIZ_ASSERT(set);
+    return config;
+  }
+  explicit TestBoard(const chip::ChipConfig& config) : TestBoard{1, config} {}
 
   wire::FramePool frames;
   EventQueue queue;

@@ -189,10 +189,16 @@ TEST(RegistersTest, CommandsThatTheStateDoesNotKnowAreFoundAndDoNothing) {
   EXPECT_EQ(board.findings.all()[3].seen, "S0 Sn_CR = 0x20 while Sn_SR = 0x00");
 }
 
-TEST(RegistersTest, WhatIsNotModelledYetSaysSo) {
+TEST(RegistersTest, PppoeFramingIsNotModelledAndSaysSo) {
   TestBoard board;
-  board.set8(0, socket::Sn_MR, sn_mr::MACRAW);
+  board.configure();
+  board.write(0, common::MR, {mr::PPPoE});  // as drivers do that probe for the chip
+  EXPECT_THAT(board.findings.all(), SizeIs(0));
+  board.set8(0, socket::Sn_MR, sn_mr::UDP);
   board.command(0, sn_cr::OPEN);
+  board.set32(0, socket::Sn_DIPR, wire::broadcast_ipv4);
+  board.send(0, {1});
+  board.advance(1ms);
   ASSERT_THAT(board.findings.all(), SizeIs(1));
   EXPECT_EQ(board.findings.all()[0].rule, Rule::not_modelled);
 }

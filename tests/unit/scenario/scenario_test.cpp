@@ -218,14 +218,14 @@ TEST(ScenarioTest, ChipOptionsAreTakenAndReported) {
 TEST(ScenarioTest, ARunNamesTheAssumptionsThatItTouched) {
   RunRequest wanted = request("udp_rtt", "burst", "ethernet3");
   wanted.parameters = brief("udp_rtt");
-  wanted.parameters["chip.quirk.tx_wr_readback"] = "plain";
+  wanted.parameters["chip.quirk.arp_before_send"] = "each_send";
   const auto result = run(wanted);
   ASSERT_TRUE(result) << result.error().message;
   const auto& assumptions = result.value().assumptions;
-  const auto found = std::ranges::find(assumptions, "chip.quirk.tx_wr_readback", &Assumption::name);
+  const auto found = std::ranges::find(assumptions, "chip.quirk.arp_before_send", &Assumption::name);
   ASSERT_NE(found, assumptions.end());
-  EXPECT_EQ(found->choice, "plain");
-  EXPECT_EQ(found->trust, "observed");
+  EXPECT_EQ(found->choice, "each_send");
+  EXPECT_EQ(found->trust, "sibling");
 }
 
 TEST(ScenarioTest, StrictFailsOnFindingsThatTheBoardAnnounced) {
