@@ -23,9 +23,9 @@ class ArpTest : public PeerTest {
     ASSERT_EQ(peer().seen().size(), 1U);
     const Instant first = peer().seen()[0].at;
     EXPECT_LT(first - sent, 10us + target().jitter());
-    wait_until(first + rtr * count - 1us);
+    wait_until(first + rtr * count - 1us - target().jitter());
     EXPECT_EQ(interrupts(0), 0U);
-    wait(2us + target().jitter());
+    wait(2us + 2 * target().jitter());
     EXPECT_EQ(interrupts(0), ir::TIMEOUT);
     wait(60s);
     for (int k = 0; k < count; ++k) EXPECT_FRAME_AT(first + rtr * k, request(peer_ip()));

@@ -9,7 +9,10 @@ namespace wizloop::conformance {
 constexpr wire::MacAddress peer_mac = {0x02, 0, 0, 0, 0, 0x10};
 constexpr wire::Ipv4Address peer_ip = wire::ipv4(192, 168, 1, 10);
 
-ModelTarget::ModelTarget() : link_{queue_, random_, {}}, peer_{queue_, frames_, {.mac = peer_mac, .ip = peer_ip}} {
+ModelTarget::ModelTarget(bool has_features)
+    : link_{queue_, random_, {}},
+      peer_{queue_, frames_, {.mac = peer_mac, .ip = peer_ip}},
+      has_features_{has_features} {
   peer_.plug_into(link_, net::End::host);
   power_up();
   chip().plug_in_settled();
@@ -50,6 +53,7 @@ void ModelTarget::exchange(Bytes mosi, MutableBytes miso) {
 
 // The face of the model takes whole bytes, at the eighth edge: bits that never become one do not reach it.
 void ModelTarget::clock_bits(std::uint8_t /*mosi*/, int bits) {
+  WIZ_ASSERT(has(Feature::bit_clock));
   bits_ += bits;
   WIZ_ASSERT(bits_ < 8);
 }
@@ -58,7 +62,28 @@ void ModelTarget::deselect() {
   if (powered_) chip().spi().deselect();
 }
 
+void ModelTarget::set_rstn(bool high) {
+  WIZ_ASSERT(has(Feature::reset_pin));
+  chip().set_rstn(high);
+}
+
+bool ModelTarget::intn() const {
+  WIZ_ASSERT(has(Feature::interrupt_pin));
+  return chips_.back()->intn();
+}
+
+double ModelTarget::supply_current_ma() const {
+  WIZ_ASSERT(has(Feature::current_meter));
+  return chips_.back()->supply_current_ma(false);
+}
+
+net::ScriptedPeer& ModelTarget::peer() {
+  WIZ_ASSERT(has(Feature::peer));
+  return peer_;
+}
+
 void ModelTarget::set_power(bool on) {
+  WIZ_ASSERT(has(Feature::power_switch));
   if (on == powered_) return;
   powered_ = on;
   if (!on) {
@@ -74,6 +99,7 @@ void ModelTarget::set_power(bool on) {
 }
 
 void ModelTarget::set_cable(bool plugged) {
+  WIZ_ASSERT(has(Feature::cable_switch));
   plugged_ = plugged;
   link_.set_up(plugged);
   if (powered_) chip().plug(plugged);
@@ -86,8 +112,8 @@ std::string chosen = "model";
 void choose_target(std::string_view name) { chosen = name; }
 
 std::unique_ptr<Target> make_target() {
-  if (chosen == "model") return std::make_unique<ModelTarget>();
-  fmt::print(stderr, "no conformance target '{}'; there is: model\n", chosen);
+  if (chosen == "model" || chosen == "model-spi") return std::make_unique<ModelTarget>(chosen == "model");
+  fmt::print(stderr, "no conformance target '{}'; there are: model, model-spi\n", chosen);
   std::exit(2);
 }
 

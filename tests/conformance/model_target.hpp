@@ -1,4 +1,6 @@
 // The chip model as a target: virtual time, and SPI frames that take none, so that a test places each byte itself.
+// Without its features it stands for a chip of which only the SPI is wired, and holds the tests to what they say they
+// need.
 #pragma once
 
 #include <memory>
@@ -11,27 +13,27 @@ namespace wizloop::conformance {
 
 class ModelTarget final : public Target {
  public:
-  ModelTarget();
+  explicit ModelTarget(bool has_features);
 
-  std::string_view name() const override { return "model"; }
-  bool has(Feature) const override { return true; }
+  std::string_view name() const override { return has_features_ ? "model" : "model-spi"; }
+  bool has(Feature) const override { return has_features_; }
 
   void select() override;
   void exchange(Bytes mosi, MutableBytes miso) override;
   void clock_bits(std::uint8_t mosi, int bits) override;
   void deselect() override;
 
-  void set_rstn(bool high) override { chip().set_rstn(high); }
-  bool intn() const override { return chips_.back()->intn(); }
+  void set_rstn(bool high) override;
+  bool intn() const override;
   void set_power(bool on) override;
   void set_cable(bool plugged) override;
-  double supply_current_ma() const override { return chips_.back()->supply_current_ma(false); }
+  double supply_current_ma() const override;
 
   Instant now() const override { return queue_.now(); }
   void wait(Duration duration) override { queue_.advance_to(queue_.now() + duration); }
   Duration jitter() const override { return Duration::zero(); }
 
-  net::ScriptedPeer& peer() override { return peer_; }
+  net::ScriptedPeer& peer() override;
 
  private:
   // The cable end of a chip without power.
@@ -52,6 +54,7 @@ class ModelTarget final : public Target {
   Unpowered unpowered_;
   // One per power-up. Those before the last are dead, but what they had scheduled may still come due.
   std::vector<std::unique_ptr<chip::Chip>> chips_;
+  bool has_features_;
   bool powered_ = true;
   bool plugged_ = true;
   int bits_ = 0;  // of a byte that clock_bits() has begun

@@ -152,9 +152,9 @@ TEST_F(TcpCloseTest, DisconWaitsForAckAndFinThenTimeWaitForRtr) {
   EXPECT_FRAME_AT(arrived + segment_to_ack, pure_ack());
   EXPECT_EQ(status(0), sr::TIME_WAIT);
   EXPECT_EQ(interrupts(0), ir::DISCON);
-  wait_until(arrived + 200ms - 1us);
+  wait_until(arrived + 200ms - 1us - target().jitter());
   EXPECT_EQ(status(0), sr::TIME_WAIT);
-  wait(2us + target().jitter());
+  wait(2us + 2 * target().jitter());
   EXPECT_EQ(status(0), sr::CLOSED);
   EXPECT_EQ(interrupts(0), ir::DISCON);
   wait(60s);
@@ -220,9 +220,9 @@ TEST_F(TcpCloseTest, PeersFinThatNeverComesEndsInTimeout) {
   disconnect();
   const Instant first = peer().seen().back().at;
   tcp().ack();
-  wait_until(first + 1400ms - 1us);
+  wait_until(first + 1400ms - 1us - target().jitter());
   EXPECT_EQ(status(0), sr::FIN_WAIT);
-  wait(2us + target().jitter());
+  wait(2us + 2 * target().jitter());
   EXPECT_EQ(status(0), sr::CLOSED);
   EXPECT_EQ(interrupts(0), ir::TIMEOUT);
   EXPECT_SILENCE();

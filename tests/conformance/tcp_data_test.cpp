@@ -504,6 +504,38 @@ TEST_F(TcpDataTest, RecvThatOpensTheWindowSendsAnUpdate) {
   EXPECT_SILENCE();
 }
 
+// The trace of F5213: a small request, its ACK with the window update, the answer.
+TEST_F(TcpDataTest, WindowUpdateAcknowledgesWhatTheDelayHeldBack) {
+  establish();
+  tcp().data(counting(2));
+  wait(1ms);
+  EXPECT_SILENCE();
+  receive(0, 2);
+  wait(1s);
+  EXPECT_FRAME({.kind = Kind::tcp, .flags = ACK, .acknowledgment = tcp().seq, .window = 2048});
+  EXPECT_SILENCE();
+}
+
+// F5242: RECV forgotten.
+TEST_F(TcpDataTest, WindowStaysShutUntilRecv) {
+  establish(mode::ND);
+  tcp().data(counting(1460));
+  wait(1ms);
+  tcp().data(counting(588));
+  wait(1ms);
+  peer().forget();
+  for (int i = 0; i < 3; ++i) {
+    wait(10s);
+    TcpHeader probe = tcp().header(ACK, chip_seq(0));
+    tcp().segment(probe, counting(1));
+    wait(1ms);
+    EXPECT_FRAME({.kind = Kind::tcp, .flags = ACK, .acknowledgment = tcp().seq, .window = 0});
+  }
+  receive(0, 2048);
+  wait(1ms);
+  EXPECT_FRAME({.kind = Kind::tcp, .flags = ACK, .window = 2048});
+}
+
 TEST_F(TcpDataTest, RecvThatTakesNothingSendsNoUpdate) {
   establish(mode::ND);
   tcp().data(counting(1000));
