@@ -308,7 +308,7 @@ def chip_options() -> dict[str, ChipOption]:
 def fault_kinds() -> dict[str, FaultKind]:
     """By the name that --set takes: fault.NAME."""
     kinds = {}
-    for raw in getattr(module(), "faults", list)():
+    for raw in module().faults():
         parameters = tuple(FaultParameter(**parameter) for parameter in raw["parameters"])
         kinds[f"fault.{raw['name']}"] = FaultKind(**{**raw, "parameters": parameters})
     return kinds
@@ -386,7 +386,7 @@ def run_from(raw: dict[str, Any]) -> Run:
             "findings": tuple(Finding(**f) for f in raw["findings"]),
             "unannounced": tuple(raw["unannounced"]),
             "assumptions": tuple(Assumption(**a) for a in raw["assumptions"]),
-            "faults": tuple(StruckFault(**f) for f in raw.get("faults", [])),
+            "faults": tuple(StruckFault(**f) for f in raw["faults"]),
         }
     )
 

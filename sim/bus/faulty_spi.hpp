@@ -54,13 +54,15 @@ class FaultySpi final : public chip::SpiTarget {
   FaultPoint* half_clock_;
   FaultPoint* brown_out_;
 
-  bool selected_ = false;         // SCSn as the chip sees it
-  std::uint8_t shift_ = 0;        // the chip's input, and how many bits of its byte are in
-  int bits_in_ = 0;               //
-  bool late_mosi_ = false;        // this frame: a line is half a clock off, and shows the bit before
-  bool late_miso_ = false;        //
-  std::uint8_t mosi_before_ = 0;  // the byte before, for its last bit
-  std::uint8_t miso_before_ = 0;  //
+  bool selected_ = false;  // SCSn as the chip sees it
+  // The chip's input, and how many bits of its byte are in.
+  std::uint8_t shift_ = 0;
+  int bits_in_ = 0;
+  // In this frame a line is half a clock off and shows the bit before; of the byte before, the last bit is needed.
+  bool late_mosi_ = false;
+  bool late_miso_ = false;
+  std::uint8_t mosi_before_ = 0;
+  std::uint8_t miso_before_ = 0;
   std::size_t frame_bytes_ = 0;
   std::array<std::uint8_t, header_bytes> header_{};
 };

@@ -366,6 +366,8 @@ Result<std::monostate> FaultPlan::add(std::string_view name, std::string_view te
     return word == "always" || word == "nth" || word == "every" || word == "ppm" || word == "at";
   });
   if (selections > 1) return wrong("always, nth, every, ppm and at exclude each other");
+  const auto given = [&seen](std::string_view word) { return std::ranges::find(seen, word) != seen.end(); };
+  if (given("at") && given("from")) return wrong("at is a from of its own");
   if (planned.until <= planned.from) return wrong("until is not after from");
 
   std::erase_if(planned_, [&](const PlannedFault& other) { return other.fault == planned.fault; });

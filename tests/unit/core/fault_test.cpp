@@ -169,6 +169,7 @@ TEST_F(FaultTest, RefusalsNameTheWordAndWhatWasExpected) {
   EXPECT_THAT(refusal("spi_flip", "from=5"), AllOf(HasSubstr("from is \"5\""), HasSubstr("ps, ns, us, ms or s")));
   EXPECT_THAT(refusal("spi_flip", "at=99999999999999999s"), HasSubstr("at is"));
   EXPECT_THAT(refusal("spi_flip", "nth=1,every=2"), HasSubstr("exclude each other"));
+  EXPECT_THAT(refusal("spi_flip", "at=1us,from=2us"), HasSubstr("at is a from of its own"));
   EXPECT_THAT(refusal("spi_flip", "nth=1,nth=2"), HasSubstr("nth is given twice"));
   EXPECT_THAT(refusal("spi_flip", "from=2us,until=1us"), HasSubstr("until is not after from"));
   EXPECT_THAT(refusal("dma_late", "nth=1,delay=x"), HasSubstr("delay is \"x\""));
