@@ -93,6 +93,7 @@ def test_long_texts_wrap_in_a_narrow_terminal(fake, wizloop, monkeypatch):
 def test_every_name_of_the_simulator_is_explained(simulator, wizloop, tmp_path):
     wizloop("explain", "--json", tmp_path / "all.json")
     names = json.loads((tmp_path / "all.json").read_text())["names"]
+    assert all(names.values())
     for kind in names.values():
         for name in kind:
             code, text, _ = wizloop("explain", name)

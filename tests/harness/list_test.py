@@ -7,7 +7,7 @@ def test_lists_boards_scenarios_and_duts(fake, wizloop):
     assert "fast" in text and "42 MHz  ethernet2" in text and "byte, burst" in text
     assert "tcp_recv" in text and "read_bytes=2048" in text
     assert "size of a read call: 1 to 65535" in text
-    assert "fail=no" in text and "how the run ends: no or void or die or stale" in text
+    assert "fail=no" in text and "how the run ends: no or void or die or stale or often" in text
     assert "model:BOARD" in text
     assert "serial:" not in text
 

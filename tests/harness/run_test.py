@@ -50,6 +50,20 @@ def test_a_finding_shows_all_that_finds_the_line_of_code_and_what_fails_comes_fi
     assert found["not-modelled"]["announced"] is None
 
 
+def test_kinds_of_one_rule_come_together_and_the_first_three_are_shown(fake, wizloop):
+    _, text, _ = wizloop("run", "tcp_recv", "--board", "fast", "--set", "fail=often")
+    lines = text.splitlines()
+    assert "findings: 1 error, 1 warning" in lines
+    assert [line for line in lines if line.startswith("    seen       S")] == [
+        "    seen       S0 Sn_TX_WR advanced by 1; once, at 0.002000000 s",
+        "    seen       S0 Sn_TX_WR advanced by 2; once, at 0.002000000 s",
+        "    seen       S0 Sn_TX_WR advanced by 3; once, at 0.002000000 s",
+        "    seen       SCLK 42000000 Hz, rated 33300000 Hz; 3 times, first at 0.000001500 s",
+    ]
+    assert "               and 2 more kinds, all in --json" in lines
+    assert text.count("cure  ") == 1
+
+
 def test_json_has_the_fields_of_the_design_and_budget_adds_up(fake, wizloop, tmp_path):
     out = tmp_path / "run.json"
     wizloop("run", "tcp_recv", "--board", "fast", "--json", out, "--set", "read_bytes=100")
@@ -166,7 +180,7 @@ def test_faults_say_how_often_they_struck(fake, wizloop, tmp_path):
     code, text, _ = wizloop("run", "udp_pps", "--board", "slow", *arguments)
     assert code == 0
     assert "  spi_flip nth=3: struck 1 time" in text.splitlines()
-    assert "  link_unplug from=9s: never struck: no occasion for it came" in text.splitlines()
+    assert "  link_unplug from=9s: never struck, so this run says nothing about it" in text.splitlines()
     assert json.loads(out.read_text())["faults"][0] == {"name": "spi_flip", "struck": 1}
 
 

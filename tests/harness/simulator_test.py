@@ -82,3 +82,31 @@ def test_fit_repeats_the_calibration_of_a_board(simulator, wizloop, tmp_path):
         assert row["met"]
         assert abs(row["error_exact_pct"]) <= 0.01
         assert row["exact"] == pytest.approx(row["in_file"], rel=0.1)
+
+
+def test_the_bug_of_the_readme_earns_its_finding(simulator, wizloop):
+    arguments = ["--board", "w55rp20", "--path", "burst", "--set", "board.sclk_hz=62500000"]
+    code, text, _ = wizloop("run", "tcp_recv", *arguments, "--set", "total_bytes=65536")
+    assert code == 1
+    assert "  warning sclk-above-rating (W5500 datasheet 5.5.4)" in text.splitlines()
+    assert "SCLK 62500000 Hz, guaranteed 33300000 Hz" in text
+
+
+def test_the_fault_of_the_readme_hangs_a_library_without_deadline_and_not_ours(simulator, wizloop):
+    arguments = ["--board", "w55rp20", "--set", "fault.chip_sendok_lost=nth=10", "--set", "total_bytes=65536"]
+    code, text, _ = wizloop("run", "tcp_xmit", *arguments)
+    assert code == 1
+    assert "  chip_sendok_lost nth=10: struck 1 time" in text.splitlines()
+    assert "hangs" in text
+    _, text, _ = wizloop("run", "tcp_xmit", *arguments, "--library", "wizloop")
+    assert "  chip_sendok_lost nth=10: struck 1 time" in text.splitlines()
+    assert "hangs" not in text
+
+
+def test_the_answer_given_to_an_open_question_is_among_the_assumptions_of_a_run(simulator, wizloop, tmp_path):
+    out = tmp_path / "run.json"
+    arguments = ["--board", "w55rp20", "--set", "chip.quirk.tx_wr_readback=plain", "--set", "total_bytes=65536"]
+    wizloop("run", "tcp_xmit", *arguments, "--json", out)
+    touched = {entry["name"]: entry for entry in json.loads(out.read_text())["assumptions"]}
+    assert touched["chip.quirk.tx_wr_readback"]["choice"] == "plain"
+    assert touched["chip.quirk.tx_wr_readback"]["trust"] == "observed"

@@ -19,6 +19,8 @@ from wizloop.repeat import command
 from wizloop.simulator import SEVERITIES, TRUSTS, Board, Request, Run, check, load_board
 from wizloop.workers import run_all
 
+KINDS_SHOWN = 3  # of one broken rule; the rest says little more
+
 
 def run(
     scenario: Annotated[str, typer.Argument(help="Its name, of `wizloop list`.")],
@@ -91,37 +93,42 @@ def report(run: Run, board: Board) -> list[Text]:
 
 
 def _findings(run: Run, board: Board) -> list[Text]:
-    """What fails the run first, then by severity; each with what a person needs to find the line of code."""
+    """By rule, what fails the run first, then by severity; each with what a person needs to find the line of code."""
     if not run.findings:
         return [Text("findings: none")]
     order = list(SEVERITIES)
-    found = sorted(
-        findings_json(run, board), key=lambda f: (f["rule"] not in run.unannounced, order.index(f["severity"]))
-    )
-    counts = Counter(finding["severity"] for finding in found)
+    by_rule: dict[str, list[dict[str, Any]]] = {}
+    for finding in findings_json(run, board):
+        by_rule.setdefault(finding["rule"], []).append(finding)
+    counts = Counter(of_rule[0]["severity"] for of_rule in by_rule.values())
     lines = [
         Text("findings: " + ", ".join(_count(counts[severity], severity) for severity in order if counts[severity]))
     ]
-    for finding in found:
-        fails = finding["rule"] in run.unannounced
-        head = f"  {finding['severity']} {finding['rule']}"
-        section = "" if finding["section"] == "-" else f" (W5500 datasheet {finding['section']})"
-        lines.append(Text.assemble((head, "bold red" if fails else "bold"), section))
+    for of_rule in sorted(
+        by_rule.values(), key=lambda f: (f[0]["rule"] not in run.unannounced, order.index(f[0]["severity"]))
+    ):
+        lines += _finding(of_rule, fails=of_rule[0]["rule"] in run.unannounced)
+    return lines
+
+
+def _finding(of_rule: list[dict[str, Any]], fails: bool) -> list[Text]:
+    first = of_rule[0]
+    section = "" if first["section"] == "-" else f" (W5500 datasheet {first['section']})"
+    lines = [Text.assemble((f"  {first['severity']} {first['rule']}", "bold red" if fails else "bold"), section)]
+    rows = [("rule", first["what"])]
+    for finding in of_rule[:KINDS_SHOWN]:
         times = "once, at" if finding["count"] == 1 else f"{finding['count']} times, first at"
-        rows = {
-            "rule": finding["what"],
-            "seen": f"{finding['seen']}; {times} {finding['at_s']:.9f} s",
-            "SPI bytes": finding["spi"],
-            "state": finding["socket_state"],
-            "cause": finding["cause"],
-            "cure": finding["cure"],
-        }
-        if finding["announced"] is not None:
-            del rows["cause"], rows["cure"]
-            rows["announced"] = finding["announced"]
-        for row, text in rows.items():
-            if text:
-                lines += output.wrapped(text, output.width(), f"    {row:<11}", indent=15)
+        rows.append(("seen", f"{finding['seen']}; {times} {finding['at_s']:.9f} s"))
+        rows += [("SPI bytes", finding["spi"]), ("state", finding["socket_state"])]
+    if len(of_rule) > KINDS_SHOWN:
+        rows.append(("", f"and {len(of_rule) - KINDS_SHOWN} more kinds, all in --json"))
+    if first["announced"] is not None:
+        rows.append(("announced", first["announced"]))
+    else:
+        rows += [("cause", first["cause"]), ("cure", first["cure"])]
+    for row, text in rows:
+        if text:
+            lines += output.wrapped(text, output.width(), f"    {row:<11}", indent=15)
     return lines
 
 
@@ -135,7 +142,11 @@ def _faults(run: Run) -> list[Text]:
     lines = [Text("faults")]
     for fault in run.faults:
         asked = run.parameters.get(f"fault.{fault.name}", "")
-        struck = f"struck {_count(fault.struck, 'time')}" if fault.struck else "never struck: no occasion for it came"
+        struck = (
+            f"struck {_count(fault.struck, 'time')}"
+            if fault.struck
+            else "never struck, so this run says nothing about it"
+        )
         lines.append(Text(f"  {fault.name} {asked}: {struck}", style="" if fault.struck else "yellow"))
     return lines
 
