@@ -12,7 +12,7 @@ import pytest
 from conftest import REPOSITORY
 
 PYTHON = r"""#!/bin/bash
-[[ $* == "-c " || $* == - || $* == --version ]] || echo "python $*" >>"$LOG"
+[[ $* == "-c " || $* == - || $* == --version ]] || echo "python $* utf8=$PYTHONUTF8" >>"$LOG"
 case $* in
   "-m venv --clear .venv")
     rm -rf .venv && mkdir -p .venv/bin .venv/lib/python3.11/site-packages/wizloop && cp "$0" .venv/bin/python ;;
@@ -98,7 +98,7 @@ def test_it_sets_up_once_and_then_only_builds(clone):
     code, _, err = clone.setup("module")
     assert (code, err) == (0, "")
     first = clone.logged()
-    assert first[0] == "python -m venv --clear .venv"
+    assert first[0] == "python -m venv --clear .venv utf8=1"
     assert "cmake --preset release --fresh" in first
     code, _, err = clone.setup("module")
     assert (code, err) == (0, "")
@@ -136,12 +136,23 @@ def test_a_build_that_fails_says_so_with_the_code_of_the_machine(clone):
     assert (code, err) == (5, "setup: build/release could not be built\n")
 
 
+def test_an_environment_that_works_is_kept_when_pip_fails(clone):
+    clone.mark("pip-fails").touch()
+    code, _, err = clone.setup("module")
+    assert code == 5
+    assert "is there a network?" in err
+    clone.mark("pip-fails").unlink()
+    code, _, err = clone.setup("module")
+    assert (code, err) == (0, "")
+    assert not any("venv" in line for line in clone.logged())
+
+
 def test_an_environment_of_another_place_is_made_anew(clone):
     clone.setup("module")
     clone.root = clone.root.rename(clone.root.with_name("moved"))
     code, _, err = clone.setup("module")
     assert (code, err) == (0, "")
-    assert "python -m venv --clear .venv" in clone.logged()
+    assert "python -m venv --clear .venv utf8=1" in clone.logged()
 
 
 @pytest.fixture
@@ -186,3 +197,8 @@ def test_a_read_only_clone_that_is_not_current_says_so(clone, read_only, change)
 def test_a_read_only_clone_cannot_be_built_whole(clone, read_only):
     clone.setup("module")
     assert clone.setup("release", prefix=read_only())[0] == 5
+
+
+@pytest.mark.parametrize("script", ["bench", "coverage", "readme-table", "setup", "test"])
+def test_every_script_that_runs_python_lets_it_take_any_path(script):
+    assert "\nexport PYTHONUTF8=1" in (REPOSITORY / "ci" / script).read_text()
