@@ -22,7 +22,7 @@ GOLDEN = REPOSITORY / "tests" / "golden" / "bench.json"
 BEGIN = "<!-- bench table -->"
 END = "<!-- end -->"
 
-FIGURE_FIELDS = "id board path published simulated unit error_pct basis budget_pct virtual_s fingerprint".split()
+FIGURE_FIELDS = "id board path published simulated unit error_pct basis decided budget_pct virtual_s fingerprint".split()
 OWN_FIELDS = "board figure path value unit library_value speedup by_path".split()
 
 
@@ -71,6 +71,7 @@ def table_of(document: dict[str, Any]) -> str:
         f"{summary['predicted']} predictions, median error {summary['predicted_error_pct_median']:.1f} %, "
         f"worst {summary['predicted_error_pct_max']:.1f} % ({summary['predicted_worst']})."
     ]
+    after += [f"{row['id']} is no prediction: {row['decided']}." for row in document["figures"] if row["decided"]]
     for current in document["supply_current"]:
         after.append(
             f"Module current of {current['board']}: published {current['published_ma']:g} mA, "

@@ -24,7 +24,7 @@ class Port {
   virtual void exchange(const uint8_t* mosi, uint8_t* miso, size_t count) = 0;
 
   // Starts a DMA transfer of `count` bytes; false if the platform has no DMA or cannot do this one. The buffers must
-  // stay until dma_done() is true or abort_dma() was called.
+  // stay until wait_dma() has returned true or abort_dma() was called.
   virtual bool start_dma(const uint8_t* mosi, uint8_t* miso, size_t count) = 0;
   // Returns at completion or after timeout_us, whichever is first; true if the transfer is complete.
   virtual bool wait_dma(uint32_t timeout_us) = 0;

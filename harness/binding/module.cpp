@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "harness/scenario/scenario.hpp"
 #include "sim/bus/profile.hpp"
@@ -174,16 +175,14 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                  result.failure);
 }
 
-nb::object dict_or_none(const std::optional<bus::PathCost>& cost) {
-  if (!cost) return nb::none();
-  return dict_of("gap_ps", cost->gap.count(), "setup_ps", cost->setup.count(), "complete_ps", cost->complete.count());
-}
-
 nb::dict load_board(const std::filesystem::path& file) {
-  const Result<bus::BoardProfile> loaded = bus::load_board(file);
+  const Result<bus::BoardProfile> loaded = scenario::load_board(file);
   if (!loaded) raise_usage_error(loaded.error());
   const bus::BoardProfile& board = loaded.value();
 
+  std::vector<std::string_view> paths = {"byte"};
+  if (board.burst) paths.push_back("burst");
+  if (board.dma) paths.push_back("dma");
   nb::list announced;
   for (const bus::Announcement& announcement : board.announced) {
     announced.append(dict_of("rule", announcement.rule, "reason", announcement.reason));
@@ -191,7 +190,8 @@ nb::dict load_board(const std::filesystem::path& file) {
   nb::list figures;
   for (const bus::PublishedFigure& figure : board.figures) {
     figures.append(dict_of("id", figure.id, "scenario", figure.scenario, "path", figure.path, "published",
-                           figure.published, "unit", figure.unit, "parameters", figure.parameters, "why", figure.why));
+                           figure.published, "unit", figure.unit, "parameters", figure.parameters, "why", figure.why,
+                           "decided", figure.decided));
   }
   nb::dict constants;
   for (const auto& [key, constant] : board.constants) {
@@ -204,9 +204,8 @@ nb::dict load_board(const std::filesystem::path& file) {
               board.peer.turnaround.count(), "timer_tick_ps", board.peer.timer_tick.count());
 
   return dict_of("name", board.name, "title", board.title, "mcu", board.mcu, "library", board.library, "chip",
-                 board.chip, "cpu_hz", board.cpu.hz(), "sclk_hz", board.sclk.hz(), "spi_mode", board.spi_mode, "byte",
-                 dict_or_none(board.byte), "burst", dict_or_none(board.burst), "dma", dict_or_none(board.dma),
-                 "select_ps", board.select.count(), "deselect_ps", board.deselect.count(), "call_ps",
+                 board.chip, "cpu_hz", board.cpu.hz(), "sclk_hz", board.sclk.hz(), "spi_mode", board.spi_mode, "paths",
+                 paths, "select_ps", board.select.count(), "deselect_ps", board.deselect.count(), "call_ps",
                  board.call.count(), "interrupt_latency_ps", board.interrupt_latency.count(), "supply_current_ma",
                  board.supply_current_ma, "peer", peer, "announced", announced, "figures", figures, "constants",
                  constants);

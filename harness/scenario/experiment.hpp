@@ -1,7 +1,7 @@
 // What a scenario in catalogue/ is made of. A new scenario is one file there:
 //
 //   class TcpXmit final : public Experiment { ... };
-//   const Registration registration{[] { return std::make_unique<TcpXmit>(); }};
+//   const Registration registration{[]() -> std::unique_ptr<Experiment> { return std::make_unique<TcpXmit>(); }};
 #pragma once
 
 #include <memory>

@@ -108,17 +108,32 @@ std::vector<ExperimentMaker>& Registration::all() {
   return makers;
 }
 
+Result<bus::BoardProfile> load_board(const std::filesystem::path& file) {
+  auto board = bus::load_board(file);
+  if (!board) return board;
+  std::vector<std::string_view> names;
+  for (const ScenarioInfo& info : catalogue()) names.push_back(info.name);
+  for (const bus::PublishedFigure& figure : board.value().figures) {
+    if (std::ranges::find(names, figure.scenario) != names.end()) continue;
+    return Error{fmt::format("{}: figure {} has scenario \"{}\", expected one of {}", file.string(), figure.id,
+                             figure.scenario, fmt::join(names, ", "))};
+  }
+  return board;
+}
+
 std::vector<ScenarioInfo> catalogue() {
   std::vector<ScenarioInfo> infos;
   for (const ExperimentMaker maker : Registration::all()) infos.push_back(info_of(*maker()));
   std::ranges::sort(infos, {}, &ScenarioInfo::name);
+  const auto twice = std::ranges::adjacent_find(infos, {}, &ScenarioInfo::name);
+  WIZ_ASSERT(twice == infos.end());  // two files in catalogue/ register one name
   return infos;
 }
 
 Result<RunResult> run(const RunRequest& request) {
   auto experiment = find_experiment(request.scenario);
   if (!experiment) return experiment.error();
-  auto board = bus::load_board(request.board_file);
+  auto board = load_board(request.board_file);
   if (!board) return board.error();
 
   chip::ChipConfig chip;

@@ -1,5 +1,5 @@
 // What a run consists of: a board, a driver and its path, a network, parameters and a seed. A scenario is one file in
-// catalogue/; runner.hpp brings the parts to life and runs it.
+// catalogue/; world.hpp brings the parts to life and runner.cpp runs it.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/bus/profile.hpp"
 #include "sim/core/account.hpp"
 #include "sim/core/fault.hpp"
 #include "sim/core/finding.hpp"
@@ -80,6 +81,9 @@ struct ScenarioInfo {
   std::string_view unit;    // and its unit
   std::vector<Parameter> parameters;
 };
+
+// A board file, and whether its figures name scenarios that there are.
+Result<bus::BoardProfile> load_board(const std::filesystem::path& file);
 
 // All scenarios, by name.
 std::vector<ScenarioInfo> catalogue();

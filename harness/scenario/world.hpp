@@ -1,8 +1,9 @@
 // Everything that one run consists of, brought to life: the board with its chip and bus, the driver, the cable, the PC.
 //
-//   Result<std::unique_ptr<World>> world = World::create(setup);
-//   world->start_firmware();                        // reset, addresses, buffers
-//   world->begin_measurement(); ... world->end_measurement();
+//   std::unique_ptr<World> world = World::create(setup).value();
+//   world->start_firmware();  // reset, addresses, buffers
+//   world->begin_measurement(); ...
+//   const Measurement measurement = world->end_measurement();
 #pragma once
 
 #include <memory>
@@ -83,6 +84,8 @@ class World final : private bus::AwaitedSource {
   std::vector<StruckFault> faults() const { return faults_->struck(); }
   Fingerprint& fingerprint() { return fingerprint_; }
   std::uint64_t frames_on_wire() const;
+  // By the chip, because the RX buffer had no room.
+  std::uint64_t records_dropped() const { return chip_->records_dropped(); }
   // Flushes captures and traces. The error says which file could not be written.
   std::optional<Error> finish_files();
 

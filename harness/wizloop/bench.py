@@ -50,6 +50,7 @@ class FigureRow:
     fingerprint: str
     findings: list[dict[str, Any]]
     why: str
+    decided: str
     failure: str
     repeat: str  # the command that repeats a failure
 
@@ -81,8 +82,9 @@ class SupplyCurrent:
 
 @dataclass(frozen=True)
 class Summary:
-    fitted: int
+    fitted: int  # by a constant of their board file
     fitted_error_pct_max: float | None
+    decided: list[str]  # figures that decided how the chip is modelled: neither fitted nor predicted
     predicted: int
     predicted_error_pct_median: float | None
     predicted_error_pct_max: float | None
@@ -226,6 +228,7 @@ def _figure_row(board: Board, figure: PublishedFigure, scenario: Scenario, reque
         fingerprint=run.fingerprint,
         findings=findings_json(run, board),
         why=figure.why,
+        decided=figure.decided,
         failure=run.failure,
         repeat=command(request) if run.failure else "",
     )
@@ -282,12 +285,13 @@ def _supply_currents(chosen: list[tuple[Board, PublishedFigure]], runs: list[Run
 
 def _summary(rows: list[FigureRow], own: list[OwnDriverRow], runs: int, wall_s: float) -> Summary:
     errors = {row.id: abs(row.error_pct) for row in rows if row.error_pct is not None}
-    fitted = [errors[row.id] for row in rows if row.basis == "fit" and row.id in errors]
+    fitted = [errors[row.id] for row in rows if row.basis == "fit" and not row.decided and row.id in errors]
     predicted = {row.id: errors[row.id] for row in rows if row.basis == "predicted" and row.id in errors}
     worst = max(predicted, key=lambda figure: predicted[figure], default=None)
     return Summary(
         fitted=len(fitted),
         fitted_error_pct_max=max(fitted, default=None),
+        decided=[row.id for row in rows if row.decided],
         predicted=len(predicted),
         predicted_error_pct_median=statistics.median(predicted.values()) if predicted else None,
         predicted_error_pct_max=None if worst is None else predicted[worst],

@@ -15,6 +15,19 @@ SHORT_NAMES = {
     "idle": "idle",
 }
 
+# What each account is, in a few words (sim/core/account.hpp).
+MEANINGS = {
+    "spi_clock": "SCLK running",
+    "byte_gap": "pauses between SPI bytes",
+    "select": "SCSn edges and the transaction around each frame",
+    "dma_setup": "set-up of bursts and DMA, completion of DMA",
+    "cpu": "firmware outside transfers",
+    "chip": "waiting for the W5500",
+    "wire": "waiting for a frame on the cable",
+    "peer": "waiting for the remote host",
+    "idle": "firmware sleeps of its own accord",
+}
+
 
 def percentages(budget_ps: dict[str, int]) -> dict[str, float]:
     """One decimal each, rounded by largest remainder; equal remainders favour the earlier account.

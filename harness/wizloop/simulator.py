@@ -76,6 +76,7 @@ class PublishedFigure:
     unit: str
     parameters: dict[str, str]
     why: str
+    decided: str  # what the chip model was given because of this figure
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,10 @@ class Board:
     constants: dict[str, Constant]
 
     def basis_of(self, figure_id: str) -> str:
-        """A figure that a constant was fitted to is no prediction."""
+        """A figure that a constant was fitted to, or that decided how the chip is modelled, is no prediction."""
         fitted = any(c.basis == "fit" and c.figure == figure_id for c in self.constants.values())
-        return "fit" if fitted else "predicted"
+        decided = any(f.decided for f in self.figures if f.id == figure_id)
+        return "fit" if fitted or decided else "predicted"
 
     def check_path(self, path: str) -> None:
         if path not in PATHS:
@@ -318,7 +320,7 @@ def load_board(file: Path) -> Board:
     raw = module().load_board(file)
     return Board(
         file=file,
-        paths=tuple(path for path in PATHS if raw[path] is not None),
+        paths=tuple(raw["paths"]),
         announced={a["rule"]: a["reason"] for a in raw["announced"]},
         figures=tuple(PublishedFigure(**f) for f in raw["figures"]),
         constants={key: Constant(**c) for key, c in raw["constants"].items()},

@@ -1,7 +1,6 @@
 """Runs simulations side by side, each in a forked process of its own.
 
-A fresh process per run keeps runs apart (the simulated PC's TCP/IP stack is one per process) and turns a simulator that
-dies into an error of that run, with the command that repeats it. None of them outlives the program, however it ends.
+A fresh process per run lets runs use all cores and turns a simulator that dies into an error of that run, with the command that repeats it. None of them outlives the program, however it ends.
 """
 
 from __future__ import annotations

@@ -29,7 +29,10 @@ Duration from_us(double us) { return picoseconds(std::llround(us * 1e6)); }
 Duration from_ms(double ms) { return picoseconds(std::llround(ms * 1e9)); }
 Frequency from_hz(double hz) { return Frequency{std::llround(hz)}; }
 
-PathCost& present(std::optional<PathCost>& path) { return path ? *path : path.emplace(); }
+template <typename Cost>
+Cost& present(std::optional<Cost>& path) {
+  return path ? *path : path.emplace();
+}
 
 // The numbers of a board file. All keys of one path come together or not at all.
 enum class Presence : std::uint8_t { required, optional, burst, dma };
@@ -76,8 +79,6 @@ constexpr std::string_view bases[] = {"given", "fit"};
 constexpr std::string_view ack_policies[] = {"immediate", "every_second", "delayed"};
 constexpr std::string_view segment_rules[] = {"half_window", "full_mss"};
 constexpr std::string_view paths[] = {"byte", "burst", "dma"};
-constexpr std::string_view scenarios[] = {"tcp_xmit", "tcp_recv", "udp_xmit", "udp_pps",
-                                          "udp_recv", "udp_rtt",  "ping_rtt"};
 constexpr std::string_view units[] = {"Mbit/s", "ms", "us", "packets/s"};
 
 struct WordKey {
@@ -345,7 +346,8 @@ class BoardReader {
   }
 
   void read_figures(BoardProfile& profile) {
-    static constexpr std::string_view parts[] = {"id", "scenario", "path", "published", "unit", "parameters", "why"};
+    static constexpr std::string_view parts[] = {"id",   "scenario",   "path", "published",
+                                                 "unit", "parameters", "why",  "decided"};
     for_each_table("figure", [&](const toml::table& table) {
       refuse_unknown(table, "figure", parts);
       PublishedFigure figure;
@@ -354,7 +356,7 @@ class BoardReader {
       if (!figure.id.empty() && std::any_of(profile.figures.begin(), profile.figures.end(), same_id)) {
         fail(*table.get("id"), "figure.id", show(*table.get("id")), "an id that no other figure of the file has");
       }
-      if (const auto scenario = word(table, "figure.scenario", scenarios)) figure.scenario = scenarios[*scenario];
+      figure.scenario = text(table, "figure.scenario", "a scenario, as `wizloop list` names them");
       if (const auto path = word(table, "figure.path", paths)) {
         figure.path = paths[*path];
         if ((figure.path == "burst" && !profile.burst) || (figure.path == "dma" && !profile.dma)) {
@@ -365,6 +367,7 @@ class BoardReader {
       figure.published = published(table);
       if (const auto unit = word(table, "figure.unit", units)) figure.unit = units[*unit];
       if (table.contains("why")) figure.why = text(table, "figure.why", "why the prediction is off");
+      if (table.contains("decided")) figure.decided = text(table, "figure.decided", "what this figure decided");
       read_parameters(figure, table);
       profile.figures.push_back(std::move(figure));
     });

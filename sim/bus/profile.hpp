@@ -34,21 +34,29 @@ struct Constant {
   std::string figure;  // fit only: the id of the figure that it was fitted to
 };
 
-// What one way of moving bytes costs. Absent from the board file: the board cannot do it.
-struct PathCost {
-  Duration gap{};       // after each byte
-  Duration setup{};     // once per call
-  Duration complete{};  // DMA: from the last bit until firmware goes on
+// What each way of moving bytes costs.
+struct ByteCost {
+  Duration gap{};  // after each byte
+};
+struct BurstCost {
+  Duration gap{};
+  Duration setup{};  // once per call
+};
+struct DmaCost {
+  Duration gap{};
+  Duration setup{};
+  Duration complete{};  // from the last bit until firmware goes on
 };
 
 struct PublishedFigure {
-  std::string id;        // of figures.csv
+  std::string id;        // names the measurement
   std::string scenario;  // in harness/scenario/catalogue
   std::string path;      // "byte", "burst" or "dma"
   double published = 0;
   std::string unit;                               // "Mbit/s", "ms", "us", "packets/s"
   std::map<std::string, std::string> parameters;  // of the scenario
-  std::string why;  // one line on what the source leaves open, or why the prediction is off
+  std::string why;      // one line on what the source leaves open, or why the prediction is off
+  std::string decided;  // what the chip model was given because of this figure, which is then no prediction
 };
 
 // A finding that this board is known to earn, with the reason why it is accepted.
@@ -67,9 +75,9 @@ struct BoardProfile {
   Frequency cpu{1};
   Frequency sclk{1};
   int spi_mode = 0;
-  PathCost byte;
-  std::optional<PathCost> burst;
-  std::optional<PathCost> dma;
+  ByteCost byte;
+  std::optional<BurstCost> burst;  // absent: the board cannot do it
+  std::optional<DmaCost> dma;
   Duration select{};    // before the first byte of a frame: transaction begin, SCSn low
   Duration deselect{};  // after the last byte: SCSn high, transaction end
   Duration call{};      // CPU time of one socket call outside its SPI frames

@@ -42,10 +42,7 @@ void SpiBus::deselect() {
   watch_.on_frame_end();
 }
 
-std::uint8_t SpiBus::exchange(std::uint8_t mosi) {
-  pass(profile_.byte.setup, Account::byte_gap);
-  return move_byte(mosi, profile_.byte.gap);
-}
+std::uint8_t SpiBus::exchange(std::uint8_t mosi) { return move_byte(mosi, profile_.byte.gap); }
 
 std::uint8_t SpiBus::move_byte(std::uint8_t mosi, Duration gap) {
   pass(byte_steps_.next(), Account::spi_clock);
@@ -66,7 +63,6 @@ void SpiBus::exchange(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t 
   }
   pass(profile_.burst->setup, Account::dma_setup);
   move_bytes(mosi, miso, count, profile_.burst->gap, Instant::max(), std::nullopt);
-  pass(profile_.burst->complete, Account::dma_setup);
 }
 
 std::size_t SpiBus::move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count, Duration gap,

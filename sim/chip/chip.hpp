@@ -1,7 +1,7 @@
 // The W5500: pins on one side (SpiTarget, INTn, RSTn), Ethernet frames on the other. It emits into a wire::FrameSink
 // and never sees a cable.
 //
-//   Chip chip{queue, frames, trace, findings, {.seed = random}};
+//   Chip chip{queue, frames, trace, findings, random};
 //   chip.connect(link.transmitter(End::board));
 //   chip.plug_in_settled();
 //   chip.spi().select(); ...
@@ -23,8 +23,8 @@ namespace wizloop::chip {
 
 class Chip final : public wire::FrameSink, private BlockAccess, private InterruptListener {
  public:
-  // Powered up with everything at reset values, no cable, no link. Chance comes from the streams "chip.isn" and
-  // "chip.memory".
+  // Powered up with everything at reset values, no cable, no link. Chance comes from the streams "chip.isn",
+  // "chip.memory.tx" and "chip.memory.rx".
   Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& findings, const Random& random,
        const ChipConfig& config = {});
   Chip(const Chip&) = delete;
@@ -56,6 +56,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
 
   // The chip itself is what firmware would be waiting for: a frame in preparation, one in reception, SENDOK on its way.
   bool busy() const { return engine_.busy() || frames_in_reception_ > 0; }
+  std::uint64_t records_dropped() const { return engine_.records_dropped(); }
   double supply_current_ma(bool transmitting) const { return phy_.supply_current_ma(transmitting); }
 
   // One byte of any block, as the host would read it, without any time or side effect.

@@ -481,6 +481,7 @@ void SocketEngine::store_record(Socket& socket, Bytes header, Bytes payload) {
 
 // A record that does not fit is dropped whole; older records stay.
 void SocketEngine::note_dropped(const Socket& socket, std::size_t bytes) {
+  ++records_dropped_;
   if (!context_.trace.wanted()) return;
   context_.trace.emit(context_.queue.now(), place(socket), "datagram_dropped",
                       {{"bytes", static_cast<std::int64_t>(bytes)}});

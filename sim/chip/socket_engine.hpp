@@ -67,6 +67,9 @@ class SocketEngine {
   // Something of the chip's own is under way: a frame being prepared, or SENDOK on its way.
   bool busy() const { return pending_completions_ > 0 || preparing_; }
 
+  // Datagrams and frames for which a socket had no room, since power-up.
+  std::uint64_t records_dropped() const { return records_dropped_; }
+
   Frequency bit_rate() const { return transmitter_.bit_rate(); }
 
  private:
@@ -135,6 +138,7 @@ class SocketEngine {
   Timer pump_timer_;
   bool preparing_ = false;
   int pending_completions_ = 0;
+  std::uint64_t records_dropped_ = 0;
 };
 
 }  // namespace wizloop::chip

@@ -189,7 +189,7 @@ def fake_simulator() -> ModuleType:
             raise UsageError(f"{file}:1: sclk_hz is missing, expected a number from 100000 to 80000000")
         constants = {key: {"figure": "", **value} for key, value in raw.items() if isinstance(value, dict)}
         figures = [
-            {"why": "", **f, "parameters": {k: str(v) for k, v in f.get("parameters", {}).items()}}
+            {"why": "", "decided": "", **f, "parameters": {k: str(v) for k, v in f.get("parameters", {}).items()}}
             for f in raw.get("figure", [])
         ]
         return {
@@ -198,7 +198,7 @@ def fake_simulator() -> ModuleType:
             "cpu_hz": 168_000_000,
             **{key: raw[key] for key in ("title", "mcu", "library")},
             "sclk_hz": raw["sclk_hz"]["value"],
-            **{path: {} if f"{path}_gap_ns" in raw else None for path in ("byte", "burst", "dma")},
+            "paths": [path for path in ("byte", "burst", "dma") if f"{path}_gap_ns" in raw],
             "supply_current_ma": raw.get("supply_current_ma", {}).get("value"),
             "announced": raw.get("announce", []),
             "figures": figures,

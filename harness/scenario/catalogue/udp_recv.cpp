@@ -12,6 +12,7 @@ namespace {
 // What came of one stream of datagrams.
 struct Stream {
   std::uint32_t received = 0;
+  std::uint32_t out_of_order = 0;  // a number that is not above the last one
   std::uint32_t wrong_size = 0;
   Measurement measurement;  // from the first datagram's arrival in the library to the end of the last read
   std::string failure;
@@ -50,9 +51,9 @@ class UdpRecv final : public Experiment {
       return Outcome::failed(fmt::format("{} of {} datagrams are lost even with one every {} ms",
                                          datagrams - stream.received, datagrams, longest_interval / 1ms));
     }
-    if (stream.received < 2 || stream.wrong_size != 0) {
-      return Outcome::failed(fmt::format("the board received {} of {} datagrams, {} of them of a wrong size",
-                                         stream.received, datagrams, stream.wrong_size));
+    if (stream.received < 2 || stream.wrong_size != 0 || stream.out_of_order != 0) {
+      return Outcome::failed(fmt::format("the board received {} of {} datagrams, {} of a wrong size, {} out of order",
+                                         stream.received, datagrams, stream.wrong_size, stream.out_of_order));
     }
     return {
         {{"throughput", megabits_per_second(std::uint64_t{stream.received} * payload_bytes, stream.measurement.elapsed),
@@ -99,7 +100,8 @@ class UdpRecv final : public Experiment {
     // The last datagram may be one that is lost, so the board listens until well after it.
     const Instant over = start + interval * std::int64_t{datagrams} + 50ms + world.pc().config().profile.timer_tick;
     Stream stream;
-    std::array<std::uint8_t, 2048> buffer;
+    std::uint32_t next_number = 0;
+    std::array<std::uint8_t, 2048> buffer{};
     while (world.now() < over && stream.received < datagrams) {
       const std::uint16_t size = library.udp_parse();
       if (size == 0) continue;
@@ -107,9 +109,28 @@ class UdpRecv final : public Experiment {
       const std::uint16_t got = library.udp_read(buffer.data(), size);
       ++stream.received;
       if (got != payload_bytes) ++stream.wrong_size;
+      if (load32(buffer.data()) < next_number) ++stream.out_of_order;
+      next_number = load32(buffer.data()) + 1;
       stream.measurement = world.end_measurement();
     }
+    // Both ends agree: what the PC sent came in here or was dropped by the chip for want of room.
+    world.idle_until(over);
+    const std::uint64_t accounted = stream.received + library_left(library, buffer) + world.records_dropped();
+    if (source.counters().failed != 0 || source.counters().datagrams != accounted) {
+      stream.failure = fmt::format("the PC sent {} datagrams, the board received or dropped {}",
+                                   source.counters().datagrams, accounted);
+    }
     return stream;
+  }
+
+  // Datagrams that still wait in the chip's buffer.
+  static std::uint32_t library_left(patterns::SocketLibrary& library, std::array<std::uint8_t, 2048>& buffer) {
+    std::uint32_t left = 0;
+    while (const std::uint16_t size = library.udp_parse()) {
+      library.udp_read(buffer.data(), size);
+      ++left;
+    }
+    return left;
   }
 };
 

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from wizloop.bench import EXPLAIN_ABOVE_PCT, Bench, FigureRow, OwnDriverRow, Summary
-from wizloop.budget import SHORT_NAMES
+from wizloop.budget import MEANINGS, SHORT_NAMES
 from wizloop.simulator import Board
 
-LEGEND = "From clock to idle: percent of the measured time; a row adds up to 100.0."
+LEGEND = (
+    "From clock to idle: percent of the measured time; a row adds up to 100.0.",
+    *(f"  {SHORT_NAMES[account]:6}  {meaning}" for account, meaning in MEANINGS.items()),
+)
 NARROWEST = 80
 TEXT_WIDTH_MAX = 120  # sentences stay readable however wide the terminal is
 
@@ -63,7 +66,7 @@ def render(bench: Bench, columns: int) -> tuple[list[Text], int]:
     roomy = columns >= one_line
     text_width = max(NARROWEST, min(columns, TEXT_WIDTH_MAX))
 
-    lines = [Text(LEGEND, style="dim"), Text()]
+    lines = [*(Text(line, style="dim") for line in LEGEND), Text()]
     for board in bench.boards:
         rows = [(row, line) for row, line in zip(bench.figures, cells, strict=True) if row.board == board.name]
         lines += [*_board_heading(board, text_width), *_headings(widths, roomy)]
@@ -148,6 +151,9 @@ def _under_board(bench: Bench, board: Board, rows: Sequence[FigureRow], text_wid
         if row.error_pct is not None and abs(row.error_pct) > EXPLAIN_ABOVE_PCT:
             reason = row.why or "the board file gives no reason"
             yield from _wrapped(f"{row.id} is off by {percent(row.error_pct)}: {reason}", text_width, indent=2)
+    for row in rows:
+        if row.decided:
+            yield from _wrapped(f"{row.id} is no prediction: {row.decided}", text_width, indent=2)
     for current in bench.supply_current:
         if current.board == board.name:
             yield Text(

@@ -21,7 +21,7 @@ BoardProfile profile_with_dma() {
   profile.cpu = Frequency{100'000'000};
   profile.sclk = Frequency{10'000'000};
   profile.byte = {};
-  profile.dma = PathCost{.setup = 5us, .complete = 3us};
+  profile.dma = DmaCost{.setup = 5us, .complete = 3us};
   profile.interrupt_latency = 1us;
   return profile;
 }

@@ -20,8 +20,8 @@ BoardProfile priced() {
   profile.cpu = Frequency{100'000'000};
   profile.sclk = Frequency{10'000'000};
   profile.byte = {.gap = 1us};
-  profile.burst = PathCost{.gap = 100ns, .setup = 2us};
-  profile.dma = PathCost{.setup = 5us, .complete = 3us};
+  profile.burst = BurstCost{.gap = 100ns, .setup = 2us};
+  profile.dma = DmaCost{.setup = 5us, .complete = 3us};
   profile.select = 500ns;
   profile.deselect = 300ns;
   profile.interrupt_latency = 1us;
@@ -114,7 +114,7 @@ TEST_F(SpiBusTest, AnEventInABurstRunsAtItsOwnInstant) {
 
 TEST_F(SpiBusTest, ClockPeriodsNeverDrift) {
   profile.sclk = Frequency{42'000'000};
-  profile.burst = PathCost{};
+  profile.burst = BurstCost{};
   profile.select = profile.deselect = 0ns;
   SpiBus odd{board.queue, budget, board.chip.spi(), profile, board.findings, *this};
   const Instant start = board.now();

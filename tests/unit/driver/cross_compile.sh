@@ -14,11 +14,12 @@ fi
 mkdir -p "$folder"
 objects=
 for source in "$@"; do
-  object=$folder/$(basename "$source" .cpp).o
+  object=$(basename "$source" .cpp).o
   # shellcheck disable=SC2086  # the flags are several words
   "$prefix-g++" $target_flags -std=gnu++14 -fno-exceptions -fno-rtti -Os -Wall -Wextra -Wpedantic -Wconversion -Wshadow \
-    -Werror -c "$source" -o "$object"
+    -Werror -c "$source" -o "$folder/$object"
   objects="$objects $object"
 done
+cd "$folder"  # whose path may hold spaces; the names below do not
 # shellcheck disable=SC2086
 "$prefix-size" -t $objects

@@ -285,6 +285,18 @@ TEST(ScenarioTest, ErrorsNameWhatIsWrongAndWhatWasExpected) {
   EXPECT_THAT(message(wanted), HasSubstr("/no/such/folder/x.pcapng"));
 }
 
+TEST(ScenarioTest, AFigureNamesAScenarioThatThereIs) {
+  const std::filesystem::path file = std::filesystem::path{testing::TempDir()} / "scenario_test_board.toml";
+  std::ifstream good{boards / "w55rp20.toml"};
+  std::string text{std::istreambuf_iterator<char>{good}, {}};
+  text.replace(text.find("\"udp_recv\""), 10, "\"udp_revc\"");
+  std::ofstream{file} << text;
+  const auto board = load_board(file);
+  ASSERT_FALSE(board);
+  EXPECT_THAT(board.error().message, AllOf(HasSubstr("SEED011"), HasSubstr("\"udp_revc\""), HasSubstr("udp_recv")));
+  std::filesystem::remove(file);
+}
+
 TEST(CatalogueTest, HasTheSevenScenariosByName) {
   std::vector<std::string_view> names;
   for (const ScenarioInfo& info : catalogue()) names.push_back(info.name);
