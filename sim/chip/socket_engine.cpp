@@ -279,7 +279,7 @@ void SocketEngine::keep_alive(Socket& socket) {
 }
 
 void SocketEngine::on_keepalive_period(Socket& socket) {
-  socket.tcp.set_keepalive(tcp_settings(socket).keepalive);
+  socket.tcp.set_keepalive(tcp_settings(socket).keepalive, context_.queue.now());
   arm(socket);
 }
 

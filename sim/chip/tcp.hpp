@@ -72,7 +72,10 @@ class TcpConnection {
   // SEND_KEEP: a keep-alive, unless nothing has passed that one could repeat. False: the chip does nothing.
   bool send_keepalive(const TcpSettings& settings, Instant ready);
   // Sn_KPALVTR was written.
-  void set_keepalive(Duration period) { keepalive_ = period; }
+  void set_keepalive(Duration period, Instant now) {
+    keepalive_ = period;
+    last_heard_ = now;  // silence from before the write does not count
+  }
   // After RECV: the window was `old_window` before it.
   void on_received(std::uint16_t old_window, const TcpSettings& settings, Instant update_ready);
 
