@@ -49,6 +49,12 @@ TEST_F(CommandTest, ModeWrittenAfterOpenDoesNotChangeTheSocket) {
   set(0, "Sn_MR", mode::TCP);
   wait(1us);
   EXPECT_EQ(status(0), sr::UDP);
+  address(0, wire::broadcast_ipv4, 9);
+  send(0, counting(10));
+  peer().send(peer().udp(1, 5000, counting(10)));
+  wait(1ms);
+  EXPECT_FRAME({.kind = Kind::udp, .data_bytes = 10});
+  EXPECT_EQ(interrupts(0), ir::SENDOK | ir::RECV);
 }
 
 // 12 no. 18.
