@@ -120,7 +120,18 @@ TEST_F(B72_NoOracleForAnUnpluggedCable, ConnectionFailsTheSameWay) {
   EXPECT_THAT(board.sent, IsEmpty());
 }
 
-TEST_F(B72_NoOracleForAnUnpluggedCable, EachAnswerSaysHowFarToTrustIt) {
+TEST_F(B72_NoOracleForAnUnpluggedCable, RawFrameNeverCompletesAndTheRunTellsThatThisIsAGuess) {
+  board.set8(0, socket::Sn_MR, sn_mr::MACRAW);
+  board.command(0, sn_cr::OPEN);
+  board.send(0, Octets(60, 0x55));
+  board.advance(60s);
+  EXPECT_EQ(board.interrupts(0), 0);
+  EXPECT_THAT(board.chip.quirks().touched(), testing::Contains(Quirk::macraw_without_link));
+  const QuirkSpec& spec = quirk_table()[static_cast<std::size_t>(Quirk::macraw_without_link)];
+  EXPECT_NE(spec.trust, Trust::datasheet);
+}
+
+TEST_F(B72_NoOracleForAnUnpluggedCable, EachAnswerNamesItsSource) {
   for (const ChipOption& option : chip_options()) EXPECT_FALSE(option.source.empty()) << option.name;
 }
 

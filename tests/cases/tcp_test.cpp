@@ -276,6 +276,43 @@ TEST_F(B23_SecondClientRefused, CuredKeepsAListenerInReserve) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+// B45 ----------------------------------------------------------------------------------------------------------------
+
+class B45_KeepAliveBeforeAnyData : public TcpCaseTest {
+ protected:
+  void establish_with_keep_alive() {
+    tcp.establish();
+    board.set8(0, socket::Sn_KPALVTR, 2);  // times five seconds
+    ASSERT_EQ(board.status(0), sn_sr::ESTABLISHED);
+  }
+};
+
+TEST_F(B45_KeepAliveBeforeAnyData, WithoutDataADeadPeerIsNeverNoticed) {
+  establish_with_keep_alive();
+  board.advance(3600s);
+  EXPECT_THAT(board.sent, IsEmpty());
+  EXPECT_EQ(board.status(0), sn_sr::ESTABLISHED);
+  EXPECT_EQ(board.interrupts(0), 0);
+}
+
+TEST_F(B45_KeepAliveBeforeAnyData, CuredSendsAByteFirstAndIsToldAfterTheRetries) {
+  establish_with_keep_alive();
+  send(0, {1});
+  tcp.acknowledge(tcp.iss + 2);
+  const Instant heard = board.now();
+  board.sent.clear();
+  board.advance(9'999ms);
+  EXPECT_THAT(board.sent, IsEmpty());
+  board.advance(2ms);
+  ASSERT_EQ(board.sent.size(), 1U);
+  EXPECT_EQ((board.sent[0].at - heard) / 1ms, 10'000);
+  EXPECT_EQ(board.sent[0].tcp().sequence, tcp.iss + 1);  // the byte before the next one
+  board.advance(32s);
+  EXPECT_EQ(board.interrupts(0), sn_ir::TIMEOUT);
+  EXPECT_EQ(board.status(0), sn_sr::CLOSED);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
 // B46 ----------------------------------------------------------------------------------------------------------------
 
 class B46_PeerStopsReading : public TcpCaseTest {
@@ -306,6 +343,21 @@ TEST_F(B46_PeerStopsReading, SendNeverEndsWhileThePeerAnswers) {
   EXPECT_EQ(free_space(0), 2048 - 100);
   EXPECT_EQ(board.interrupts(0), 0);
   EXPECT_EQ(board.status(0), sn_sr::ESTABLISHED);
+}
+
+TEST_F(B46_PeerStopsReading, WhetherTheChipGivesUpIsASwitch) {
+  TestBoard limited{TestBoard::with("chip.quirk.zero_window_probe", "limited")};
+  limited.configure();
+  TestConnection connection{limited};
+  connection.window = 0;
+  connection.establish();
+  limited.send(0, Octets(100, 2));
+  for (int i = 0; i < 12'000 && limited.status(0) == sn_sr::ESTABLISHED; ++i) {
+    limited.advance(10ms);
+    connection.acknowledge(connection.iss + 1);
+  }
+  EXPECT_EQ(limited.status(0), sn_sr::CLOSED);
+  EXPECT_EQ(limited.interrupts(0), sn_ir::TIMEOUT);
 }
 
 TEST_F(B46_PeerStopsReading, OpenWindowLetsItGo) {
