@@ -41,7 +41,7 @@ struct SentFrame {
   Bytes udp_payload() const { return ip_payload().subspan(wire::UdpHeader::bytes); }
 };
 
-class TestBoard final : private wire::FrameSink {
+class TestBoard : private wire::FrameSink {
  public:
   explicit TestBoard(std::uint64_t seed = 1, const chip::ChipConfig& config = {})
       : random{seed}, chip{queue, frames, trace, findings, random, config} {
