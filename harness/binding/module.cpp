@@ -2,7 +2,8 @@
 // plain dicts and lists. Python code uses it through wizloop.simulator, which adds types.
 //
 // Times are integers in picoseconds, so that the budget's accounts still add up exactly in Python. A user's mistake
-// (harness/scenario/scenario.hpp) is raised as wizloop.errors.UsageError with the message unchanged.
+// (harness/scenario/scenario.hpp) is raised as wizloop.errors.UsageError, a fault of the machine as
+// InfrastructureError, with the message unchanged.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -32,9 +33,13 @@ using namespace nb::literals;
 namespace wizloop {
 namespace {
 
-[[noreturn]] void raise_usage_error(const Error& error) {
-  const nb::object type = nb::module_::import_("wizloop.errors").attr("UsageError");
-  PyErr_SetObject(type.ptr(), nb::str(error.message.c_str()).ptr());
+[[noreturn]] void raise(const Error& error) {
+  const char* name = error.kind == ErrorKind::machine ? "InfrastructureError" : "UsageError";
+  const nb::object type = nb::module_::import_("wizloop.errors").attr(name);
+  // A message quotes paths, whose bytes need not be UTF-8.
+  const auto size = static_cast<Py_ssize_t>(error.message.size());
+  const nb::object message = nb::steal(PyUnicode_DecodeFSDefaultAndSize(error.message.data(), size));
+  PyErr_SetObject(type.ptr(), message.ptr());
   throw nb::python_error();
 }
 
@@ -150,7 +155,7 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                           .pcap_file = std::move(pcap_file),
                           .trace_file = std::move(trace_file)});
   }();
-  if (!outcome) raise_usage_error(outcome.error());
+  if (!outcome) raise(outcome.error());
   const scenario::RunResult& result = outcome.value();
 
   nb::list figures;
@@ -177,7 +182,7 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
 
 nb::dict load_board(const std::filesystem::path& file) {
   const Result<bus::BoardProfile> loaded = scenario::load_board(file);
-  if (!loaded) raise_usage_error(loaded.error());
+  if (!loaded) raise(loaded.error());
   const bus::BoardProfile& board = loaded.value();
 
   std::vector<std::string_view> paths = {"byte"};

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "drivers/patterns/ethernet2.hpp"
 #include "drivers/patterns/ethernet3.hpp"
@@ -35,7 +37,11 @@ class World::TextTrace final : public TraceSink {
  public:
   static Result<std::unique_ptr<TextTrace>> open(const std::filesystem::path& path) {
     std::FILE* file = std::fopen(path.c_str(), "w");
-    if (file == nullptr) return Error{fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno))};
+    if (file == nullptr) {
+      const int error_number = errno;
+      return Error{fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error_number)),
+                   kind_of(error_number)};
+    }
     return std::unique_ptr<TextTrace>{new TextTrace{path, file}};
   }
   TextTrace(const TextTrace&) = delete;
@@ -46,22 +52,26 @@ class World::TextTrace final : public TraceSink {
 
   void on_event(const TraceEvent& event) override {
     const std::string line = to_text(event) + '\n';
-    failed_ = std::fwrite(line.data(), 1, line.size(), file_) != line.size() || failed_;
+    if (std::fwrite(line.data(), 1, line.size(), file_) != line.size()) fail();
   }
 
   std::optional<Error> close() {
-    failed_ = std::fclose(file_) != 0 || failed_;
-    file_ = nullptr;
-    if (failed_) return Error{fmt::format("{}: the trace could not be written whole", path_.string())};
-    return std::nullopt;
+    if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
+    return error_;
   }
 
  private:
   TextTrace(std::filesystem::path path, std::FILE* file) : path_{std::move(path)}, file_{file} {}
 
+  void fail() {
+    if (error_) return;
+    error_ = Error{fmt::format("{}: the trace could not be written whole: {}", path_.string(), std::strerror(errno)),
+                   ErrorKind::machine};
+  }
+
   std::filesystem::path path_;
   std::FILE* file_;
-  bool failed_ = false;
+  std::optional<Error> error_;
 };
 
 World::World(const Setup& setup) : setup_{setup}, random_{setup.seed} {}

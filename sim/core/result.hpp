@@ -2,6 +2,8 @@
 // Stands in for std::expected, which C++20 does not have.
 #pragma once
 
+#include <cerrno>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -10,9 +12,29 @@
 
 namespace wizloop {
 
+// Whose fault it is: what was asked for cannot be, or the machine lacks what it takes.
+enum class ErrorKind : std::uint8_t { user, machine };
+
 struct Error {
   std::string message;
+  ErrorKind kind = ErrorKind::user;
 };
+
+// A path that cannot be opened is the user's fault; a full disk, or too many open files, is the machine's.
+inline ErrorKind kind_of(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EIO:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return ErrorKind::machine;
+    default:
+      return ErrorKind::user;
+  }
+}
 
 template <typename T>
 class [[nodiscard]] Result {

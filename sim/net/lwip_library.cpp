@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
+#include <utility>
 
 namespace wizloop::net {
 namespace {
@@ -29,17 +31,23 @@ constexpr std::uint32_t relocation_call_slot = R_AARCH64_JUMP_SLOT;
 #error "the relocation types of this processor are not known here"
 #endif
 
+// The library is part of the machine: whatever is wrong with it is no mistake in what a run asked for.
+template <typename... Arguments>
+Error machine_error(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  return {fmt::format(format, std::forward<Arguments>(arguments)...), ErrorKind::machine};
+}
+
 // Where the dynamic linker finds the library.
 Result<std::string> find_library() {
   void* handle = dlopen(library_name, RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
-    return Error{fmt::format("{}: {}; it comes with the Debian package liblwip0", library_name, dlerror())};
+    return machine_error("{}: {}; it comes with the Debian package liblwip0", library_name, dlerror());
   }
   link_map* map = nullptr;
   const bool found = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0;
   std::string path = found ? map->l_name : "";
   dlclose(handle);
-  if (path.empty()) return Error{fmt::format("{}: the dynamic linker does not tell its path", library_name)};
+  if (path.empty()) return machine_error("{}: the dynamic linker does not tell its path", library_name);
   return path;
 }
 
@@ -159,30 +167,30 @@ Result<std::unique_ptr<LwipLibrary>> LwipLibrary::load(std::span<const Replaceme
   std::unique_ptr<LwipLibrary> library{new LwipLibrary};
   library->file_ = copy_to_memory(path.value());
   if (library->file_ < 0) {
-    return Error{fmt::format("{}: cannot copy it into memory: {}", path.value(), std::strerror(errno))};
+    return machine_error("{}: cannot copy it into memory: {}", path.value(), std::strerror(errno));
   }
   library->handle_ = dlopen(fmt::format("/proc/self/fd/{}", library->file_).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library->handle_ == nullptr) {
-    return Error{fmt::format("{}: cannot load a copy of it: {}", path.value(), dlerror())};
+    return machine_error("{}: cannot load a copy of it: {}", path.value(), dlerror());
   }
 
   link_map* map = nullptr;
   if (dlinfo(library->handle_, RTLD_DI_LINKMAP, &map) != 0) {
-    return Error{fmt::format("{}: cannot inspect a copy of it: {}", path.value(), dlerror())};
+    return machine_error("{}: cannot inspect a copy of it: {}", path.value(), dlerror());
   }
   const Relocations relocations{*map};
   relocations.bind_to_itself();
   for (const Replacement& replacement : replacements) {
     if (!relocations.replace(replacement.symbol, replacement.function)) {
-      return Error{fmt::format("{}: it does not call {}, which this simulator replaces; expected lwIP 2.1.3 of Debian",
-                               path.value(), replacement.symbol)};
+      return machine_error("{}: it does not call {}, which this simulator replaces; expected lwIP 2.1.3 of Debian",
+                           path.value(), replacement.symbol);
     }
   }
 
-#define WIZ_LOOK_UP(name)                                                                             \
-  library->name = reinterpret_cast<decltype(library->name)>(dlsym(library->handle_, #name));          \
-  if (library->name == nullptr) {                                                                     \
-    return Error{fmt::format("{}: it lacks {}; expected lwIP 2.1.3 of Debian", path.value(), #name)}; \
+#define WIZ_LOOK_UP(name)                                                                        \
+  library->name = reinterpret_cast<decltype(library->name)>(dlsym(library->handle_, #name));     \
+  if (library->name == nullptr) {                                                                \
+    return machine_error("{}: it lacks {}; expected lwIP 2.1.3 of Debian", path.value(), #name); \
   }
   WIZ_LWIP_FUNCTIONS(WIZ_LOOK_UP)
 #undef WIZ_LOOK_UP

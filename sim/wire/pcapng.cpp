@@ -39,7 +39,11 @@ Bytes bytes_of(std::string_view text) {
 Result<std::unique_ptr<PcapngWriter>> PcapngWriter::open(const std::filesystem::path& path,
                                                          std::string_view interface_name, std::string_view comment) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return Error{fmt::format("{}: cannot open for writing: {}", path.native(), std::strerror(errno))};
+  if (file < 0) {
+    const int error_number = errno;
+    return Error{fmt::format("{}: cannot open for writing: {}", path.native(), std::strerror(error_number)),
+                 kind_of(error_number)};
+  }
   std::unique_ptr<PcapngWriter> writer{new PcapngWriter{path, file}};
 
   const std::size_t section = writer->begin_block(section_header_block);
@@ -154,7 +158,8 @@ void PcapngWriter::flush() {
 void PcapngWriter::fail(int error_number) {
   if (error_) return;
   error_ = Error{fmt::format("{}: cannot write: {}; the capture ends after {} bytes", path_.native(),
-                             std::strerror(error_number), written_)};
+                             std::strerror(error_number), written_),
+                 ErrorKind::machine};
   // Takes back the part of a block that may have reached the file. Where there is nothing to take back (a pipe, a
   // device) this fails, and nothing is lost.
   if (file_ >= 0 && ::ftruncate(file_, static_cast<off_t>(written_)) != 0) return;

@@ -1,8 +1,10 @@
 """The Python side and the compiled module together."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 from wizloop import boards
@@ -110,3 +112,37 @@ def test_the_answer_given_to_an_open_question_is_among_the_assumptions_of_a_run(
     touched = {entry["name"]: entry for entry in json.loads(out.read_text())["assumptions"]}
     assert touched["chip.quirk.tx_wr_readback"]["choice"] == "plain"
     assert touched["chip.quirk.tx_wr_readback"]["trust"] == "observed"
+
+
+@pytest.mark.parametrize("option", ["--pcap", "--trace"])
+def test_a_full_disk_is_the_machines_fault_and_a_path_that_cannot_be_the_users(simulator, wizloop, option):
+    arguments = ["run", "tcp_xmit", "--board", "teensy40-w5500", "--set", "total_bytes=4096", option]
+    code, out, err = wizloop(*arguments, "/dev/full")
+    assert (code, out) == (5, "")
+    assert err.startswith("wizloop: /dev/full: ") and "No space left on device" in err
+    code, _, err = wizloop(*arguments, "/no/such/folder/x")
+    assert code == 2
+    assert "/no/such/folder/x" in err
+
+
+def run_program(board, **variables):
+    """`wizloop run ping_rtt` as a process of its own: exit code and stderr."""
+    command = [sys.executable, "-m", "wizloop", "run", "ping_rtt", "--board", board]
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stderr
+
+
+def test_a_broken_lwip_is_the_machines_fault(simulator, tmp_path):
+    (tmp_path / "liblwip.so.0").touch()
+    code, err = run_program("teensy40-w5500", LD_LIBRARY_PATH=str(tmp_path))
+    assert code == 5
+    assert err.startswith("wizloop: liblwip.so.0: ")
+    assert "liblwip0" in err
+
+
+def test_a_message_about_a_path_that_is_not_utf_8_comes_through(simulator, tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff.toml")
+    path.write_text("title = 1\n")
+    code, err = run_program(path)
+    assert code == 2
+    assert "?.toml:1: title is 1, expected one line of text" in err

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +27,19 @@ TEST(ResultTest, HoldsTheErrorInstead) {
   const Result<int> result = half_of(7);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "the number is odd, expected an even one");
+}
+
+TEST(ResultTest, AnErrorIsTheUsersFaultUnlessItSaysOtherwise) {
+  EXPECT_EQ(half_of(7).error().kind, ErrorKind::user);
+  const Error missing{"a library is missing", ErrorKind::machine};
+  EXPECT_EQ(Result<int>{missing}.error().kind, ErrorKind::machine);
+}
+
+TEST(ResultTest, TellsBySystemErrorWhoseFaultItIs) {
+  for (const int of_user : {ENOENT, EACCES, EISDIR, ENOTDIR, EROFS}) EXPECT_EQ(kind_of(of_user), ErrorKind::user);
+  for (const int of_machine : {ENOSPC, EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM}) {
+    EXPECT_EQ(kind_of(of_machine), ErrorKind::machine);
+  }
 }
 
 TEST(ResultTest, GivesAMoveOnlyValueAway) {

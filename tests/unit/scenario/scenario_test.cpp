@@ -18,6 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 const std::filesystem::path boards{WIZLOOP_BOARDS_DIR};
 
@@ -295,6 +296,23 @@ TEST(ScenarioTest, AFigureNamesAScenarioThatThereIs) {
   ASSERT_FALSE(board);
   EXPECT_THAT(board.error().message, AllOf(HasSubstr("SEED011"), HasSubstr("\"udp_revc\""), HasSubstr("udp_recv")));
   std::filesystem::remove(file);
+}
+
+TEST(ScenarioTest, AFullDiskIsTheMachinesFaultAndAPathThatCannotBeIsTheUsers) {
+  const auto kind = [](std::string_view pcap_file, std::string_view trace_file) {
+    RunRequest wanted = request("tcp_xmit");
+    wanted.parameters = {{"total_bytes", "4096"}};
+    if (!pcap_file.empty()) wanted.pcap_file = pcap_file;
+    if (!trace_file.empty()) wanted.trace_file = trace_file;
+    const auto result = run(wanted);
+    WIZ_ASSERT(!result);
+    EXPECT_THAT(result.error().message, StartsWith(std::string{pcap_file.empty() ? trace_file : pcap_file} + ": "));
+    return result.error().kind;
+  };
+  EXPECT_EQ(kind("/dev/full", ""), ErrorKind::machine);
+  EXPECT_EQ(kind("", "/dev/full"), ErrorKind::machine);
+  EXPECT_EQ(kind("/no/such/folder/x", ""), ErrorKind::user);
+  EXPECT_EQ(kind("", "/no/such/folder/x"), ErrorKind::user);
 }
 
 TEST(CatalogueTest, HasTheSevenScenariosByName) {

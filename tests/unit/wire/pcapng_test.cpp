@@ -131,6 +131,7 @@ TEST(Pcapng, SaysWhyAFileCannotBeOpened) {
   ASSERT_FALSE(writer);
   EXPECT_THAT(writer.error().message, HasSubstr("run.pcapng"));
   EXPECT_THAT(writer.error().message, HasSubstr("No such file or directory"));
+  EXPECT_EQ(writer.error().kind, ErrorKind::user);
 }
 
 TEST(Pcapng, SaysSoWhenTheDiskIsFull) {
@@ -138,6 +139,7 @@ TEST(Pcapng, SaysSoWhenTheDiskIsFull) {
   const auto writer = PcapngWriter::open("/dev/full", "cable", "");
   ASSERT_FALSE(writer);
   EXPECT_THAT(writer.error().message, HasSubstr("No space left on device"));
+  EXPECT_EQ(writer.error().kind, ErrorKind::machine);
 }
 
 // A limit on the size of files stands in for a disk that fills up in the middle of a write.
@@ -159,6 +161,7 @@ TEST(Pcapng, EndsWithAWholeBlockWhenTheDiskFillsUp) {
 
   ASSERT_TRUE(error);
   EXPECT_THAT(error->message, HasSubstr("File too large"));
+  EXPECT_EQ(error->kind, ErrorKind::machine);
   const std::vector<std::uint8_t> file = contents(path);
   EXPECT_GT(file.size(), 60'000u);
   EXPECT_LE(file.size(), 100'000u);
