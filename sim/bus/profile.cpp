@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fstream>
-#include <iterator>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "sim/core/finding.hpp"
@@ -20,6 +22,11 @@ namespace wizloop::bus {
 namespace {
 
 using Names = std::span<const std::string_view>;
+
+// Far above what a person writes. The TOML parser recurses into dotted keys as deep as they go, and so do its tables
+// when they end: beyond these limits a file could run it out of stack.
+constexpr std::size_t most_file_bytes = 256 * 1024;
+constexpr std::ptrdiff_t most_marks_in_a_line = 100;  // dots and opening brackets
 
 constexpr std::size_t most_fits = 2;  // more, and a board would describe its figures instead of predicting them
 
@@ -374,14 +381,15 @@ class BoardReader {
   }
 
   double published(const toml::table& table) {
-    static constexpr std::string_view expected = "the published number, above 0";
+    static constexpr std::string_view expected = "the published number, from 0.001 to 1e9";
     const toml::node* node = table.get("published");
     if (node == nullptr) {
       fail(table, "figure.published", "missing", expected);
       return 0;
     }
     const double value = number_in(*node).value_or(0);
-    if (!(value > 0) || !std::isfinite(value)) fail(*node, "figure.published", show(*node), expected);
+    const bool plausible = value >= 1e-3 && value <= 1e9;  // outside, an error in percent may not be a number
+    if (!plausible) fail(*node, "figure.published", show(*node), expected);
     return value;
   }
 
@@ -440,16 +448,42 @@ class BoardReader {
   std::vector<LineError> errors_;
 };
 
-}  // namespace
-
-Result<BoardProfile> load_board(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) {
+// The text of a board file, if it is of a size and shape that the parser can take.
+Result<std::string> contents_of(const std::filesystem::path& file) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file, unknown)) {
     return Error{fmt::format("{}: not a file, expected a board file such as boards/NAME.toml", file.string())};
   }
   std::ifstream stream{file, std::ios::binary};
-  const std::string content{std::istreambuf_iterator<char>{stream}, {}};
+  if (!stream) return Error{fmt::format("{}: cannot be read: {}", file.string(), std::strerror(errno))};
+  std::string content(most_file_bytes + 1, '\0');
+  stream.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<std::size_t>(stream.gcount()));
+  if (content.size() > most_file_bytes) {
+    return Error{
+        fmt::format("{}: too large, expected a board file of at most {} KiB", file.string(), most_file_bytes / 1024)};
+  }
+  std::size_t line_number = 0;
+  for (std::size_t begin = 0; begin < content.size(); ++line_number) {
+    const std::string_view rest = std::string_view{content}.substr(begin);
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    const auto marks = std::count_if(line.begin(), line.end(), [](char c) { return c == '.' || c == '[' || c == '{'; });
+    if (marks > most_marks_in_a_line) {
+      return Error{fmt::format("{}:{}: {} dots and brackets in one line, expected at most {}", file.string(),
+                               line_number + 1, marks, most_marks_in_a_line)};
+    }
+    begin += line.size() + 1;
+  }
+  return content;
+}
+
+}  // namespace
+
+Result<BoardProfile> load_board(const std::filesystem::path& file) {
+  const Result<std::string> content = contents_of(file);
+  if (!content) return content.error();
   try {
-    const toml::table root = toml::parse(std::string_view{content}, file.string());
+    const toml::table root = toml::parse(std::string_view{content.value()}, file.string());
     BoardReader reader{file.string(), root};
     BoardProfile profile = reader.read();
     if (std::string errors = reader.errors(); !errors.empty()) return Error{std::move(errors)};

@@ -15,10 +15,12 @@ namespace wizloop::bus {
 namespace {
 
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Pair;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
@@ -245,7 +247,7 @@ TEST_F(ProfileTest, RefusesAMissingKey) {
   EXPECT_THAT(errors_of(with("figure = \"F1\", source = \"loop\"", "figure = \"F1\"")),
               ElementsAre("8: byte_gap_ns.source is missing, expected one line of text: where the number comes from"));
   EXPECT_THAT(errors_of(with("published = 4.5\n", "")),
-              ElementsAre("28: figure.published is missing, expected the published number, above 0"));
+              ElementsAre("28: figure.published is missing, expected the published number, from 0.001 to 1e9"));
 }
 
 TEST_F(ProfileTest, RefusesAFileWithoutAPeer) {
@@ -269,7 +271,7 @@ TEST_F(ProfileTest, RefusesTheWrongType) {
   EXPECT_THAT(errors_of(with("value = 1350", "value = true")),
               ElementsAre("8: byte_gap_ns is true, expected a number from 0 to 100000"));
   EXPECT_THAT(errors_of(with("published = 4.5", "published = \"4.5\"")),
-              ElementsAre("32: figure.published is \"4.5\", expected the published number, above 0"));
+              ElementsAre("32: figure.published is \"4.5\", expected the published number, from 0.001 to 1e9"));
   EXPECT_THAT(errors_of(with("ratio = 0.5", "ratio = [1]")),
               ElementsAre("34: figure.parameters.ratio is an array, expected a number or a text"));
   EXPECT_THAT(errors_of(with("[[announce]]", "[announce]")),
@@ -291,7 +293,7 @@ TEST_F(ProfileTest, RefusesANumberOutOfRange) {
   EXPECT_THAT(errors_of(with("value = 200,", "value = 501,")),
               ElementsAre("22: peer.delayed_ack_ms is 501, expected a number from 0 to 500"));
   EXPECT_THAT(errors_of(with("published = 4.5", "published = 0")),
-              ElementsAre("32: figure.published is 0, expected the published number, above 0"));
+              ElementsAre("32: figure.published is 0, expected the published number, from 0.001 to 1e9"));
 }
 
 TEST_F(ProfileTest, RefusesANumberWithoutAnHonestOrigin) {
@@ -366,6 +368,64 @@ TEST_F(ProfileTest, RefusesHalfAPath) {
   EXPECT_THAT(errors_of(with("dma_gap_ns = { value = 3, basis = \"given\", source = \"estimate\" }\n", "")),
               ElementsAre("11: dma_gap_ns is missing, expected a number from 0 to 10000, since the other dma_ keys "
                           "are there"));
+}
+
+TEST_F(ProfileTest, RefusesAPublishedNumberThatNobodyMeasures) {
+  const auto published = [this](std::string_view value) {
+    return errors_of(with("published = 4.5", "published = " + std::string{value}));
+  };
+  for (const std::string_view value : {"5e-324", "0.00099", "1.1e+09", "inf", "nan", "-4.5"}) {
+    EXPECT_THAT(published(value), ElementsAre(AllOf(StartsWith("32: figure.published is "),
+                                                    EndsWith(", expected the published number, from 0.001 to 1e9"))))
+        << value;
+  }
+  for (const std::string_view value : {"0.001", "1e9", "1_000_000_000"}) {
+    EXPECT_THAT(published(value), IsEmpty()) << value;
+  }
+}
+
+std::string repeated(std::string_view piece, std::size_t times) {
+  std::string text;
+  for (std::size_t i = 0; i < times; ++i) text += piece;
+  return text;
+}
+
+// The parser recurses with each of these: 50,000 ended the process.
+TEST_F(ProfileTest, RefusesALineThatNestsTooDeep) {
+  const std::string good{good_board};
+  EXPECT_THAT(errors_of(good + repeated("a.", 50'000) + "a = 1\n"),
+              ElementsAre("40: 50000 dots and brackets in one line, expected at most 100"));
+  EXPECT_THAT(errors_of(good + "[" + repeated("a.", 101) + "a]\n"),
+              ElementsAre("40: 102 dots and brackets in one line, expected at most 100"));
+  EXPECT_THAT(errors_of(good + "a = " + repeated("[", 101)),
+              ElementsAre("40: 101 dots and brackets in one line, expected at most 100"));
+  EXPECT_THAT(errors_of(good + "why = \"" + repeated(".", 100) + "\"\n"), Each(Not(HasSubstr("dots and brackets"))));
+}
+
+TEST_F(ProfileTest, SurvivesTheDeepestNestingThatItsLimitsAllow) {
+  std::string text = "x = [\n";
+  for (int i = 0; i < 120; ++i) text += "{ " + repeated("a.", 98) + "a = [\n";
+  EXPECT_THAT(errors_of(text + "1\n" + repeated("]}\n", 120) + "]\n"), Not(IsEmpty()));
+  EXPECT_THAT(errors_of(text), Not(IsEmpty()));
+}
+
+TEST_F(ProfileTest, RefusesAFileThatIsTooLarge) {
+  const std::string good{good_board};
+  const auto of_size = [&good](std::size_t size) { return good + "#" + std::string(size - good.size() - 1, 'x'); };
+  EXPECT_TRUE(load(of_size(256 * 1024)));
+  const Result<BoardProfile> larger = load(of_size(256 * 1024 + 1));
+  ASSERT_FALSE(larger);
+  EXPECT_EQ(larger.error().message, file_.string() + ": too large, expected a board file of at most 256 KiB");
+}
+
+TEST(BoardFileTest, SaysWhatIsNoFile) {
+  for (const std::string file : {"no/such.toml", "/", "/dev/zero"}) {
+    const Result<BoardProfile> result = load_board(file);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message, file + ": not a file, expected a board file such as boards/NAME.toml");
+  }
+  const std::filesystem::path below_a_file = std::filesystem::path{WIZLOOP_BOARDS_DIR} / "README.md" / "x.toml";
+  EXPECT_FALSE(load_board(below_a_file));
 }
 
 TEST_F(ProfileTest, NamesEverythingThatIsWrongAtOnce) {
