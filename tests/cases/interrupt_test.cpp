@@ -108,6 +108,54 @@ TEST_F(B21_HostRestartsChipDoesNot, CuredResetsTheChipAtStart) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+// B32 ----------------------------------------------------------------------------------------------------------------
+
+class B32_LinkUpMissedUnderTraffic : public CaseTest {
+ protected:
+  void SetUp() override {
+    open_udp(0, 5000);
+    board.chip.plug(false);
+    board.advance(2ms);
+    board.chip.plug(true);
+    board.advance(2s);  // and 50 datagrams a second from now on
+  }
+  // Waits for a datagram, which comes after 20 ms; false if none does within `timeout`.
+  bool receive_within(Duration timeout) {
+    board.advance(std::min<Duration>(timeout, 20ms));
+    if (timeout < 20ms) return false;
+    board.arrive_udp(1111, 5000, {1});
+    board.advance(10us);
+    board.set8(0, socket::Sn_IR, sn_ir::RECV);
+    receive(0, waiting(0));
+    return true;
+  }
+  bool link() { return (board.read(0, common::PHYCFGR, 1)[0] & 0x01) != 0; }
+};
+
+TEST_F(B32_LinkUpMissedUnderTraffic, LoopThatLooksWhenNothingComesNeverLooks) {
+  bool up = false;
+  for (const Instant end = board.now() + 60s; board.now() < end;) {
+    if (!receive_within(500ms)) up = link();
+  }
+  EXPECT_FALSE(up);
+  EXPECT_TRUE(link());
+}
+
+TEST_F(B32_LinkUpMissedUnderTraffic, CuredLooksByTheClock) {
+  const Instant start = board.now();
+  Instant next_look = start + 500ms;
+  bool up = false;
+  while (!up && board.now() < start + 60s) {
+    receive_within(500ms);
+    if (board.now() < next_look) continue;
+    next_look += 500ms;
+    up = link();
+  }
+  EXPECT_TRUE(up);
+  EXPECT_LT(board.now() - start, 1s);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
 // B57 ----------------------------------------------------------------------------------------------------------------
 
 class B57_PinBetweenTwoSources : public testing::Test, private InterruptPin::Listener {

@@ -1,4 +1,6 @@
 // Cases about connections: opening, closing, timeouts and windows.
+#include <array>
+
 #include "tests/cases/case_test.hpp"
 
 namespace wizloop::test {
@@ -273,6 +275,99 @@ TEST_F(B23_SecondClientRefused, CuredKeepsAListenerInReserve) {
   EXPECT_EQ(board.status(1), sn_sr::ESTABLISHED);
   EXPECT_EQ(board.get16(0, socket::Sn_DPORT), 40001);
   EXPECT_EQ(board.get16(1, socket::Sn_DPORT), 40002);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+// B36 ----------------------------------------------------------------------------------------------------------------
+
+class B36_ReplyThatNeverFitsAtOnce : public TcpCaseTest {
+ protected:
+  static constexpr std::size_t reply_bytes = 7362;
+  static constexpr int clients = 3;
+
+  // One of three browsers: acknowledges what it has got when it is asked to.
+  struct Client {
+    std::uint16_t port = 0;
+    std::uint32_t next = 0;  // the sequence number that it wants next
+    Octets got;
+  };
+
+  void SetUp() override {
+    for (int n = 0; n < clients; ++n) {
+      board.set8(n, socket::Sn_MR, sn_mr::TCP);
+      board.set16(n, socket::Sn_PORT, 80);
+      board.command(n, sn_cr::OPEN);
+      board.command(n, sn_cr::LISTEN);
+      Client& client = client_[static_cast<std::size_t>(n)];
+      client.port = static_cast<std::uint16_t>(40001 + n);
+      TcpHeader syn = segment(client, TcpHeader::syn);
+      syn.sequence = 1000;
+      syn.mss = 1460;
+      board.arrive_tcp(syn);
+      board.advance(1ms);
+      client.next = board.sent.back().tcp().sequence + 1;
+      board.arrive_tcp(segment(client, TcpHeader::ack));
+      board.advance(1ms);
+      ASSERT_EQ(board.status(n), sn_sr::ESTABLISHED);
+      board.set8(n, socket::Sn_IR, 0xFF);
+    }
+    board.sent.clear();
+  }
+  static TcpHeader segment(const Client& client, std::uint8_t flags) {
+    TcpHeader header;
+    header.source_port = client.port;
+    header.destination_port = 80;
+    header.sequence = 1001;
+    header.acknowledgment = client.next;
+    header.flags = flags;
+    header.window = 8192;
+    return header;
+  }
+  // What came out goes to its clients; the third acknowledges in each tenth round alone.
+  void deliver(int round) {
+    for (const SentFrame& frame : board.sent) {
+      Client& client = client_[frame.tcp().destination_port - 40001U];
+      if (frame.tcp().sequence != client.next) continue;  // sent again
+      const Bytes payload = frame.tcp_payload();
+      client.got.insert(client.got.end(), payload.begin(), payload.end());
+      client.next += static_cast<std::uint32_t>(payload.size());
+    }
+    board.sent.clear();
+    for (int n = 0; n < clients; ++n) {
+      if (n < 2 || round % 10 == 0) board.arrive_tcp(segment(client_[static_cast<std::size_t>(n)], TcpHeader::ack));
+    }
+    board.advance(1ms);
+  }
+
+  std::array<Client, clients> client_;
+};
+
+TEST_F(B36_ReplyThatNeverFitsAtOnce, SendOfAllOrNothingSendsNothing) {
+  for (int round = 0; round < 100; ++round) {
+    for (int n = 0; n < clients; ++n) {
+      if (free_space(n) >= reply_bytes) board.send(n, counting(reply_bytes));
+    }
+    deliver(round);
+  }
+  for (const Client& client : client_) EXPECT_THAT(client.got, IsEmpty());
+  EXPECT_EQ(free_space(0), 2048);
+}
+
+TEST_F(B36_ReplyThatNeverFitsAtOnce, CuredSendsWhatFitsAndServesEachInTurn) {
+  const Octets reply = counting(reply_bytes);
+  std::array<std::size_t, clients> sent{};
+  for (int round = 0; round < 100; ++round) {
+    for (int n = 0; n < clients; ++n) {
+      std::size_t& done = sent[static_cast<std::size_t>(n)];
+      const std::size_t piece = std::min<std::size_t>(reply_bytes - done, free_space(n));
+      if (piece == 0) continue;
+      const auto from = reply.begin() + static_cast<std::ptrdiff_t>(done);
+      send(n, Octets(from, from + static_cast<std::ptrdiff_t>(piece)));
+      done += piece;
+    }
+    deliver(round);
+  }
+  for (const Client& client : client_) EXPECT_EQ(client.got, reply) << client.port;
   EXPECT_THAT(broken(), IsEmpty());
 }
 

@@ -6,6 +6,7 @@
 
 #include "drivers/w5500/burst_bus.hpp"
 #include "drivers/w5500/chip.hpp"
+#include "drivers/w5500/dma_bus.hpp"
 #include "drivers/w5500/socket.hpp"
 #include "sim/bus/faulty_spi.hpp"
 #include "sim/bus/spi_bus.hpp"
@@ -21,7 +22,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // A host on the wires to the bench: 1 us per byte, so that each wait that looks at the clock ends. Without RSTn.
-class BenchPort final : public w5500::Port {
+class BenchPort : public w5500::Port {
  public:
   BenchPort(TestBoard& board, SpiTarget& wires) : board_{board}, wires_{wires} {}
 
@@ -329,6 +330,48 @@ TEST_F(B44_LinkChangeRaisesNoInterrupt, IntnStaysHighAndOnlyPollingTells) {
   board.advance(3s);
   EXPECT_TRUE(board.chip.intn());
   EXPECT_EQ(phycfgr() & 0x01, 1);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+// B38 ----------------------------------------------------------------------------------------------------------------
+
+// DMA that stores whole words: up to three bytes behind the last one are overwritten.
+class WordDmaPort final : public BenchPort {
+ public:
+  using BenchPort::BenchPort;
+  bool start_dma(const uint8_t* mosi, uint8_t* miso, size_t count) override {
+    exchange(mosi, miso, count);
+    for (size_t i = count; miso != nullptr && i % 4 != 0; ++i) miso[i] = 0;
+    return true;
+  }
+  bool wait_dma(uint32_t) override { return true; }
+};
+
+class B38_DmaClobbersWhatLiesBehind : public CaseTest {
+ protected:
+  static constexpr std::uint8_t guard = 0xA5;
+
+  // Sn_RX_RSR of socket 0 as the driver reads it, and the two bytes behind.
+  Octets size_and_guard(std::uint16_t dma_from_bytes) {
+    WordDmaPort port{board, board.chip.spi()};
+    w5500::DmaBus bus{port, dma_from_bytes};
+    Octets memory(4, guard);
+    EXPECT_TRUE(bus.read(w5500::socket_block(0), socket::Sn_RX_RSR, memory.data(), 2));
+    return memory;
+  }
+  void SetUp() override {
+    open_udp(0, 5000);
+    board.arrive_udp(1111, 5000, counting(20));
+    board.advance(10us);
+  }
+};
+
+TEST_F(B38_DmaClobbersWhatLiesBehind, ShortReadByDmaOverwritesTheNextVariables) {
+  EXPECT_THAT(size_and_guard(1), ElementsAre(0, 28, 0, 0));
+}
+
+TEST_F(B38_DmaClobbersWhatLiesBehind, CuredReadsRegistersWithoutDma) {
+  EXPECT_THAT(size_and_guard(32), ElementsAre(0, 28, guard, guard));
   EXPECT_THAT(broken(), IsEmpty());
 }
 
