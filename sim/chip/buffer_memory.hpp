@@ -29,11 +29,12 @@ class Ring {
   std::size_t size() const { return size_; }
 
   std::uint8_t read(std::uint16_t offset) const {
-    std::uint8_t value = 0;
-    read(offset, &value, 1);
-    return value;
+    const std::uint8_t* at = place(offset);
+    return at != nullptr ? *at : std::uint8_t{0};
   }
-  void write(std::uint16_t offset, std::uint8_t value) { write(offset, &value, 1); }
+  void write(std::uint16_t offset, std::uint8_t value) {
+    if (std::uint8_t* at = place(offset)) *at = value;
+  }
 
   // Any number of bytes from an offset on, folded as often as needed. Where there is no storage, zeros are read and
   // writes are lost.
@@ -53,6 +54,13 @@ class Ring {
   }
 
  private:
+  // Null where there is no storage.
+  std::uint8_t* place(std::uint16_t offset) const {
+    const std::size_t at = base_ + (offset & (folds_at_ - 1));
+    if (folds_at_ == 0 || (at >= memory_bytes && !wraps_)) return nullptr;
+    return memory_ + (at & (memory_bytes - 1));
+  }
+
   template <typename Piece>
   void in_pieces(std::uint16_t offset, std::size_t count, Piece piece) const {
     if (folds_at_ == 0) return piece(nullptr, 0, count);

@@ -33,7 +33,7 @@ std::uint8_t SpiFront::header_miso(std::size_t byte) const {
 
 std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
   if (ignoring()) return 0x00;
-  commit_pending();
+  if (pending_) commit_pending();
   const std::uint8_t miso = next_miso_;
   switch (phase_) {
     case Phase::address_high:
