@@ -35,6 +35,7 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
       front_{*this, context_.quirks},
       pll_timer_{queue},
       version_valid_from_{queue.now() + config.latencies.versionr_valid} {
+  judge_.watch(front_.frame_log());
   carve_memories();
 }
 
@@ -42,6 +43,11 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
 
 void Chip::set_rstn(bool high) {
   if (std::exchange(rstn_, high) == high) return;  // only edges act
+  judge_.on_reset_pin(high);
+  drive_reset(high);
+}
+
+void Chip::drive_reset(bool high) {
   if (!high) {
     front_.set_held_in_reset(true);
     fell_at_ = context_.queue.now();
@@ -71,9 +77,9 @@ void Chip::set_rstn(bool high) {
 }
 
 void Chip::brown_out(Duration down) {
-  set_rstn(false);
+  drive_reset(false);
   hold_in_reset();
-  pll_timer_.start(down, [this] { set_rstn(true); });
+  pll_timer_.start(down, [this] { drive_reset(true); });
 }
 
 void Chip::hold_in_reset() {
@@ -116,6 +122,7 @@ void Chip::on_interrupts_changed() {
   const bool one_of_several_cleared = causes != 0 && (pending_causes_ & ~causes) != 0;
   pending_causes_ = causes;
   const std::uint16_t intlevel = load16(&context_.common[common::INTLEVEL]);
+  judge_.on_interrupts(sir(), causes != 0);
   intn_.update(causes != 0, intlevel);
   if (one_of_several_cleared &&
       context_.quirks.choice<IntnBetweenSources>(Quirk::intn_between_sources) == IntnBetweenSources::pulses) {
@@ -135,6 +142,7 @@ std::uint8_t Chip::sir() const {
 void Chip::reset_registers() {
   context_.common.reset();
   engine_.reset();
+  judge_.on_reset();
   carve_memories();
   on_interrupts_changed();
 }

@@ -35,6 +35,8 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   bool intn() const { return intn_.high(); }
   void connect_intn(InterruptPin::Listener& listener) { intn_.connect(listener); }
   void set_rstn(bool high);
+  // The host starts anew and the chip does not notice: what was open stays open, and is judged so.
+  void note_host_restart() { judge_.on_host_restart(); }
   void set_pmode_pins(std::uint8_t code) { phy_.set_pmode_pins(code); }
 
   // Faults of its own that a run plans; the faults outlive the chip.
@@ -69,19 +71,15 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   std::uint8_t fetch_register(Block block, std::uint16_t offset) override;
   void write_register(Block block, std::uint16_t offset, std::uint8_t value) override;
   void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) override;
-  void note_buffer_data(Block block, std::uint16_t offset, std::size_t bytes, bool is_write) override {
-    if (is_write) {
-      judge_.on_buffer_write(block, offset, bytes);
-    } else {
-      judge_.on_buffer_read(block, offset, bytes);
-    }
-  }
   Ring& ring(Block block) override;
   void note_select() override {
     latched_.reset();
     judge_.on_select();
   }
-  void note_block_selected(Block block) override { judge_.on_block_selected(block); }
+  void note_data_begins(Block block, std::uint16_t offset, bool is_write) override {
+    judge_.on_data_begins(block, offset, is_write);
+  }
+  void note_data_ends(std::size_t bytes) override { judge_.on_data_ends(bytes); }
   void note_deselect(std::size_t header_bytes, std::size_t data_bytes) override {
     judge_.on_deselect(header_bytes, data_bytes);
   }
@@ -100,6 +98,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   std::uint8_t sir() const;
   void carve_memories();
   void reset_registers();
+  void drive_reset(bool high);
   void hold_in_reset();
   void software_reset();
   bool resetting() const { return context_.queue.now() < reset_until_; }

@@ -1,6 +1,13 @@
 #include "sim/chip/judge.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "sim/core/limits.hpp"
 
 namespace wizloop::chip {
 namespace {
@@ -13,49 +20,662 @@ std::string place_of(Block block) {
   return block.is_common() ? std::string{"common"} : fmt::format("S{}", block.socket());
 }
 
+std::string_view state_name(std::uint8_t status) {
+  switch (status) {
+    case sn_sr::CLOSED:
+      return "SOCK_CLOSED";
+    case sn_sr::INIT:
+      return "SOCK_INIT";
+    case sn_sr::LISTEN:
+      return "SOCK_LISTEN";
+    case sn_sr::SYNSENT:
+      return "SOCK_SYNSENT";
+    case sn_sr::SYNRECV:
+      return "SOCK_SYNRECV";
+    case sn_sr::ESTABLISHED:
+      return "SOCK_ESTABLISHED";
+    case sn_sr::FIN_WAIT:
+      return "SOCK_FIN_WAIT";
+    case sn_sr::CLOSING:
+      return "SOCK_CLOSING";
+    case sn_sr::TIME_WAIT:
+      return "SOCK_TIME_WAIT";
+    case sn_sr::CLOSE_WAIT:
+      return "SOCK_CLOSE_WAIT";
+    case sn_sr::LAST_ACK:
+      return "SOCK_LAST_ACK";
+    case sn_sr::UDP:
+      return "SOCK_UDP";
+    case sn_sr::IPRAW:
+      return "SOCK_IPRAW";
+    case sn_sr::MACRAW:
+      return "SOCK_MACRAW";
+    default:
+      return "";
+  }
+}
+
+// A state that ends by itself: firmware that looks at it waits for something.
+bool is_transient(std::uint8_t status) {
+  return status == sn_sr::SYNSENT || status == sn_sr::SYNRECV || status == sn_sr::FIN_WAIT ||
+         status == sn_sr::CLOSING || status == sn_sr::TIME_WAIT || status == sn_sr::LAST_ACK;
+}
+
+constexpr std::uint16_t dhcp_client_port = 68;
+
+constexpr std::uint8_t reserved_in_mr = 0x45, reserved_in_imr = 0x0F;
+
+// Bits of Sn_MR that its own protocol leaves undefined (datasheet 4.2).
+std::uint8_t reserved_in_sn_mr(std::uint8_t value) {
+  switch (value & sn_mr::protocol) {
+    case sn_mr::TCP:
+      return 0xD0;
+    case sn_mr::UDP:
+    case sn_mr::MACRAW:
+      return 0x00;
+    case sn_mr::IPRAW:
+    case sn_mr::CLOSED:
+      return 0xF0;
+    default:
+      return 0xFF;
+  }
+}
+
+bool is_legal_size(std::uint8_t kib) { return kib == 0 || (kib <= 16 && std::has_single_bit(kib)); }
+
+// From a pointer to an offset, as the ring folds them.
+std::size_t distance(std::uint16_t offset, std::uint16_t pointer, std::size_t ring_bytes) {
+  return (offset - pointer) & (ring_bytes - 1);
+}
+
+bool is_multicast(wire::Ipv4Address address) { return address >> 28 == 0xE; }
+
+// The address that a DHCPACK grants (RFC 2131); 0 if this is none.
+wire::Ipv4Address granted_by(Bytes message) {
+  constexpr std::size_t yiaddr = 16, cookie = 236, options = 240;
+  constexpr std::uint8_t reply = 2, pad = 0, end = 255, message_type = 53, ack = 5;
+  if (message.size() < options || message[0] != reply || load32(&message[cookie]) != 0x63825363) return 0;
+  for (std::size_t at = options; at < message.size() && message[at] != end;) {
+    if (message[at] == pad) {
+      ++at;
+      continue;
+    }
+    if (at + 2 >= message.size()) return 0;
+    if (message[at] == message_type) return message[at + 2] == ack ? load32(&message[yiaddr]) : 0;
+    at += std::size_t{2} + message[at + 1];
+  }
+  return 0;
+}
+
 }  // namespace
 
-void Judge::on_block_selected(Block block) {
-  if (!block.is_reserved()) return;
-  context_.findings.add(context_.queue.now(), Rule::reserved_block, fmt::format("BSB {}", block.bsb));
+// Evidence -----------------------------------------------------------------------------------------------------------
+
+Evidence Judge::evidence(const Socket* socket) const {
+  Evidence evidence;
+  if (in_frame_ && frame_log_ != nullptr) {
+    for (std::size_t i = 0; i < frame_log_->count; ++i) {
+      evidence.spi += fmt::format("{}{:02x}", i == 0 ? "" : " ", frame_log_->mosi[i]);
+    }
+  }
+  if (in_frame_ && access_.is_write && access_.bytes > 0) {
+    const Ring& ring = context_.tx_memory.ring(static_cast<int>(access_.socket));
+    for (std::size_t i = 0; i < std::min<std::size_t>(access_.bytes, 8); ++i) {
+      evidence.spi += fmt::format(" {:02x}", ring.read(static_cast<std::uint16_t>(access_.start + i)));
+    }
+  }
+  if (socket != nullptr) evidence.state = state_name(socket->status());
+  return evidence;
 }
 
-void Judge::on_register_read(Block block, std::uint16_t offset, std::uint8_t /*value*/) {
-  if (block.is_reserved() || spec_of(block, offset) != nullptr) return;
-  context_.findings.add(context_.queue.now(), Rule::reserved_register,
-                        fmt::format("read of {} 0x{:04X}", place_of(block), offset));
+void Judge::add(Rule rule, std::string_view seen, const Socket* socket) {
+  context_.findings.add(context_.queue.now(), rule, seen, evidence(socket));
 }
 
-void Judge::on_register_write(Block block, std::uint16_t offset, std::uint8_t /*value*/) {
+// Pins ---------------------------------------------------------------------------------------------------------------
+
+void Judge::on_reset_pin(bool high) {
+  const Instant now = context_.queue.now();
+  const Duration low_for = now - rstn_changed_at_;
+  if (high && rstn_low_ && low_for < limits::reset_low) {
+    add(Rule::reset_too_short,
+        fmt::format("RSTn low for {} ns, at least {} ns", low_for / 1ns, limits::reset_low / 1ns));
+  }
+  rstn_low_ = !high;
+  rstn_changed_at_ = now;
+  no_access_before_ = high ? now + limits::pll_lock : Instant::max();
+  early_access_.clear();
+}
+
+void Judge::on_reset() {
+  for (Watched& of : watched_) {
+    const Socket* const socket = of.socket;
+    of = Watched{};
+    of.socket = socket;
+  }
+  access_ = {};
+  simr_written_ = false;
+  masked_since_ = intn_low_since_ = lease_due_ = Instant::max();
+  leased_ = 0;
+  note_progress();
+}
+
+void Judge::on_host_restart() {
+  for (Watched& of : watched_) of.leaked = of.socket != nullptr && of.socket->status() != sn_sr::CLOSED;
+}
+
+void Judge::on_interrupts(std::uint8_t sir, bool asserted) {
+  const Instant now = context_.queue.now();
+  if (!asserted) {
+    intn_low_since_ = Instant::max();
+  } else if (intn_low_since_ == Instant::max()) {
+    intn_low_since_ = now;
+    arm(now + limits::interrupt_unserved);
+  }
+  const bool masked = simr_written_ && (sir & ~context_.common[common::SIMR]) != 0;
+  if (!masked) {
+    masked_since_ = Instant::max();
+  } else if (masked_since_ == Instant::max()) {
+    masked_since_ = now;
+    arm(now + limits::interrupt_unserved);
+  }
+}
+
+// SPI ----------------------------------------------------------------------------------------------------------------
+
+void Judge::on_deselect(std::size_t header_bytes, std::size_t data_bytes) {
+  if (context_.queue.now() < no_access_before_) {
+    if (early_access_.empty()) {
+      early_access_ =
+          rstn_low_ ? "SPI frame while RSTn is low"
+                    : fmt::format("SPI frame {} ns after RSTn rose", (context_.queue.now() - rstn_changed_at_) / 1ns);
+    }
+    add(Rule::access_before_pll_lock, early_access_);
+  } else if (header_bytes == 1 || header_bytes == 2) {
+    add(Rule::header_cut_short, fmt::format("SCSn rose after {} of 3 header bytes{}", header_bytes,
+                                            data_bytes > 0 ? fmt::format(", behind {} data bytes", data_bytes) : ""));
+  }
+  in_frame_ = false;
+  access_.bytes = 0;
+}
+
+void Judge::on_data_begins(Block block, std::uint16_t offset, bool is_write) {
+  ++frames_;
+  access_ = {};
+  if (block.is_reserved()) add(Rule::reserved_block, fmt::format("BSB {}", block.bsb));
+  const bool is_tx = block.is_tx_buffer();
+  if (!is_tx && !block.is_rx_buffer()) return;
+  note_progress();
+  const auto number = static_cast<std::size_t>(block.socket());
+  const Socket& socket = *watched_[number].socket;
+  use_counters(watched_[number]);
+  // The host may read its TX data and use what is not in use as plain memory.
+  const std::size_t size = (is_tx ? context_.tx_memory : context_.rx_memory).ring(socket.number).size();
+  if (is_tx != is_write || size == 0 || socket.status() == sn_sr::CLOSED) return;
+  const bool into_used =
+      is_tx && distance(offset, socket.tx_wr, size) >= size - std::min<std::size_t>(socket.tx_used(), size);
+  access_ = {true, is_write, into_used, number, offset, 0};
+}
+
+void Judge::on_data_ends(std::size_t bytes) {
+  if (!access_.judged || bytes == 0) return;
+  access_.judged = false;
+  access_.bytes = bytes;
+  Watched& of = watched_[access_.socket];
+  if (access_.is_write) {
+    finish_write(of, access_.start, bytes, access_.into_used);
+  } else {
+    finish_read(of, access_.start, bytes);
+  }
+}
+
+// Registers ----------------------------------------------------------------------------------------------------------
+
+void Judge::on_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
   if (block.is_reserved()) return;
+  if (spec_of(block, offset) == nullptr) {
+    add(Rule::reserved_register, fmt::format("read of {} 0x{:04X}", place_of(block), offset));
+    return;
+  }
+  check_poll(block, offset, value);
+  if (!block.is_common()) {
+    Watched& of = watched_[static_cast<std::size_t>(block.socket())];
+    if (offset / 2 == socket::Sn_TX_FSR / 2 || offset / 2 == socket::Sn_RX_RSR / 2) on_counter_read(of, offset, value);
+  }
+}
+
+void Judge::on_register_write(Block block, std::uint16_t offset, std::uint8_t value) {
+  if (block.is_reserved()) return;
+  note_progress();
+  const Socket* const socket = block.is_common() ? nullptr : watched_[static_cast<std::size_t>(block.socket())].socket;
   const RegisterSpec* spec = spec_of(block, offset);
   if (spec == nullptr) {
-    context_.findings.add(context_.queue.now(), Rule::reserved_register,
-                          fmt::format("write to {} 0x{:04X}", place_of(block), offset));
+    add(Rule::reserved_register, fmt::format("write to {} 0x{:04X} = 0x{:02X}", place_of(block), offset, value),
+        socket);
   } else if (spec->access == Access::read_only) {
-    context_.findings.add(context_.queue.now(), Rule::write_to_read_only,
-                          fmt::format("{} {}", place_of(block), spec->name));
+    add(Rule::write_to_read_only, fmt::format("{} {} = 0x{:02X}", place_of(block), spec->name, value), socket);
+  } else if (block.is_common()) {
+    on_common_write(offset, value);
+  } else {
+    use_counters(watched(*socket));
+    on_socket_write(*socket, offset, value);
+  }
+}
+
+void Judge::on_common_write(std::uint16_t offset, std::uint8_t value) {
+  const auto reserved = [&](std::string_view name, std::uint8_t bits) {
+    if ((value & bits) == 0) return;
+    add(Rule::reserved_bits_written, fmt::format("common {} = 0x{:02X}, reserved 0x{:02X}", name, value, value & bits));
+  };
+  switch (offset) {
+    case common::MR:
+      return reserved("MR", reserved_in_mr);
+    case common::IMR:
+      return reserved("IMR", reserved_in_imr);
+    case common::SIMR:
+      simr_written_ = true;
+      return;
+    case common::PHYCFGR:
+      if ((value >> 3 & 7) == 5) {
+        add(Rule::reserved_bits_written, fmt::format("common PHYCFGR = 0x{:02X}, OPMDC 101 is not used", value));
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+void Judge::on_socket_write(const Socket& socket, std::uint16_t offset, std::uint8_t value) {
+  switch (offset) {
+    case socket::Sn_CR:
+      return on_command(socket, value);
+    case socket::Sn_MR:
+      if (const int bits = value & reserved_in_sn_mr(value); bits != 0) {
+        add(Rule::reserved_bits_written,
+            fmt::format("S{} Sn_MR = 0x{:02X}, reserved 0x{:02X}", socket.number, value, bits), &socket);
+      }
+      return;
+    case socket::Sn_RXBUF_SIZE:
+    case socket::Sn_TXBUF_SIZE:
+      return on_size_write(socket, offset, value);
+    default:
+      return;
+  }
+}
+
+void Judge::on_size_write(const Socket& socket, std::uint16_t offset, std::uint8_t value) {
+  const std::string_view name = socket_register_at(offset)->name;
+  const std::string seen = fmt::format("S{} {} = {}", socket.number, name, value);
+  if (!is_legal_size(value)) add(Rule::illegal_buffer_size, seen, &socket);
+  if (socket.bytes[offset] == value) return;
+  for (int n = socket.number; n < socket_count; ++n) {
+    const Socket& moved = *watched_[static_cast<std::size_t>(n)].socket;
+    if (moved.status() == sn_sr::CLOSED) continue;
+    add(Rule::buffer_resized_while_open, fmt::format("{}, was {}, while S{} is open", seen, socket.bytes[offset], n),
+        &moved);
+    break;
+  }
+}
+
+// Polls --------------------------------------------------------------------------------------------------------------
+
+void Judge::note_progress() {
+  ++poll_epoch_;
+  progress_at_ = context_.queue.now();
+}
+
+void Judge::check_poll(Block block, std::uint16_t offset, std::uint8_t value) {
+  const std::size_t first =
+      block.is_common() ? 0 : common_block_bytes + static_cast<std::size_t>(block.socket()) * socket_block_bytes;
+  Poll& poll = polls_[first + offset];
+  if (poll.value != value) {
+    poll.value = value;
+    note_progress();
+  }
+  if (poll.epoch != poll_epoch_) {
+    poll.epoch = poll_epoch_;
+    poll.reads = 0;
+  }
+  if (++poll.reads < limits::poll_reads) return;
+  const Duration polled = context_.queue.now() - progress_at_;
+  if (polled < limits::poll_time || !is_awaited(block, offset)) return;
+  const Socket* const socket = block.is_common() ? nullptr : watched_[static_cast<std::size_t>(block.socket())].socket;
+  const bool retries = socket != nullptr && std::min(socket->tcp.deadline(), socket->arp.deadline()) != Instant::max();
+  if (retries && polled < limits::poll_time_with_retries) return;
+  add(Rule::endless_poll,
+      fmt::format("{} {} = 0x{:02X}, read without a change for {} s", place_of(block), spec_of(block, offset)->name,
+                  value, (retries ? limits::poll_time_with_retries : limits::poll_time) / 1s),
+      socket);
+  note_progress();  // and counts anew, so that the count of the finding says how long it went on
+}
+
+// Whether a change of this register is what firmware may rely on. Waiting for the network (a client, data, a cable) may
+// take for ever.
+bool Judge::is_awaited(Block block, std::uint16_t offset) const {
+  if (block.is_common()) return offset == common::MR || offset == common::VERSIONR;
+  const Socket& socket = *watched_[static_cast<std::size_t>(block.socket())].socket;
+  const bool in_flight = socket.sending || socket.resolving() || is_transient(socket.status());
+  switch (offset) {
+    case socket::Sn_CR:
+      return true;
+    case socket::Sn_IR:
+      return in_flight;
+    case socket::Sn_SR:
+      return socket.resolving() || is_transient(socket.status());
+    case socket::Sn_TX_FSR:
+    case socket::Sn_TX_FSR + 1:
+    case socket::Sn_TX_RD:
+    case socket::Sn_TX_RD + 1:
+      return socket.tx_used() > 0;
+    default:
+      return false;
+  }
+}
+
+// Counters that tear -------------------------------------------------------------------------------------------------
+
+void Judge::on_counter_read(Watched& of, std::uint16_t offset, std::uint8_t value) {
+  const auto now_reads = [&](std::uint16_t counter) {
+    return counter == socket::Sn_RX_RSR
+               ? of.socket->received_size()
+               : static_cast<std::uint16_t>(context_.tx_memory.ring(of.socket->number).size() - of.socket->tx_used());
+  };
+  if (offset % 2 == 0) {
+    if (of.torn_offset == offset) of.torn_offset = 0;  // read again
+    of.counter_offset = offset;
+    of.counter_high = value;
+    of.counter_then = now_reads(offset);  // the low byte of the same frame is fetched at this very edge
+    of.counter_frame = frames_;
+    return;
+  }
+  const auto counter = static_cast<std::uint16_t>(offset - 1);
+  if (of.counter_offset != counter) return;
+  of.counter_offset = 0;
+  const std::uint16_t actual = of.counter_frame == frames_ ? of.counter_then : now_reads(counter);
+  if (of.counter_high == actual >> 8 || value != (actual & 0xFF)) return;
+  of.torn_offset = counter;
+  of.torn_value = static_cast<std::uint16_t>(of.counter_high << 8 | value);
+}
+
+// Firmware goes on with what it has read.
+void Judge::use_counters(Watched& of) {
+  if (of.torn_offset == 0) return;
+  const std::uint16_t counter = of.torn_offset;
+  of.torn_offset = 0;
+  add(Rule::torn_read,
+      fmt::format("S{} {} read as 0x{:04X}, which it never was", of.socket->number, socket_register_at(counter)->name,
+                  of.torn_value),
+      of.socket);
+}
+
+// Buffers ------------------------------------------------------------------------------------------------------------
+
+void Judge::finish_read(Watched& of, std::uint16_t start, std::size_t bytes) {
+  const Socket& socket = *of.socket;
+  const std::size_t size = context_.rx_memory.ring(socket.number).size();
+  if (distance(start, socket.rx_rd, size) + bytes > socket.received_size()) {
+    add(Rule::read_beyond_received,
+        fmt::format("S{} RX {} bytes read from 0x{:04X}, Sn_RX_RD = 0x{:04X}, Sn_RX_RSR = {}", socket.number, bytes,
+                    start, socket.rx_rd, socket.received_size()),
+        &socket);
+  }
+  of.data_read = true;
+  if (of.ring_blocked) watch_receive(of);
+}
+
+void Judge::finish_write(Watched& of, std::uint16_t start, std::size_t bytes, bool into_used) {
+  const Socket& socket = *of.socket;
+  const std::size_t size = context_.tx_memory.ring(socket.number).size();
+  const std::size_t used = std::min<std::size_t>(socket.tx_used(), size);
+  const bool reaches_used = used > 0 && distance(start, socket.tx_wr, size) + bytes > size - used;
+  if (into_used || reaches_used) {
+    add(Rule::unsent_bytes_overwritten,
+        fmt::format("S{} TX {} bytes written at 0x{:04X}, Sn_TX_WR = 0x{:04X}, Sn_TX_FSR = {}", socket.number, bytes,
+                    start, socket.tx_wr, size - used),
+        &socket);
+  }
+  // A transfer that failed and is done again from its start is no second write.
+  const bool repeated = of.last_write_bytes != 0 && start == of.last_write_start && bytes >= of.last_write_bytes;
+  if (of.written.mark(start, bytes) && !repeated) {
+    add(Rule::bytes_written_twice,
+        fmt::format("S{} TX {} bytes written at 0x{:04X}, some of them already there", socket.number, bytes, start),
+        &socket);
+  }
+  of.last_write_start = start;
+  of.last_write_bytes = bytes;
+}
+
+// Commands -----------------------------------------------------------------------------------------------------------
+
+void Judge::on_command(const Socket& socket, std::uint8_t code) {
+  Watched& of = watched(socket);
+  const std::uint8_t status = socket.status();
+  const auto seen = [&] { return fmt::format("S{} Sn_CR = 0x{:02X}", socket.number, code); };
+  if (socket.command != 0 && context_.queue.now() < socket.command_accepted) {
+    add(Rule::command_while_busy, fmt::format("{} while Sn_CR is 0x{:02X}", seen(), socket.command), &socket);
+  }
+  switch (code) {
+    case sn_cr::OPEN:
+      if (status == sn_sr::CLOSED) return on_open(socket);
+      return add(Rule::open_on_open_socket, fmt::format("{} while Sn_SR = 0x{:02X}", seen(), status), &socket);
+    case sn_cr::CLOSE:
+      of.leaked = false;
+      if (status == sn_sr::ESTABLISHED) add(Rule::close_without_disconnect, seen(), &socket);
+      return;
+    case sn_cr::LISTEN:
+    case sn_cr::CONNECT:
+      if (status == sn_sr::INIT) check_addresses(socket, code);
+      return;
+    case sn_cr::SEND:
+    case sn_cr::SEND_MAC:
+      if (!socket.sending && (socket.interrupts & (sn_ir::SENDOK | sn_ir::TIMEOUT)) != 0 && status != sn_sr::CLOSED) {
+        add(Rule::send_result_not_cleared, fmt::format("{} while Sn_IR = 0x{:02X}", seen(), socket.interrupts),
+            &socket);
+      }
+      if (status == sn_sr::UDP) check_addresses(socket, code);
+      return;
+    case sn_cr::RECV:
+      of.data_read = of.ring_blocked = false;
+      of.receive_due = Instant::max();
+      if (status != sn_sr::CLOSED &&
+          static_cast<std::uint16_t>(socket.rx_rd_written - socket.rx_rd) > socket.received_size()) {
+        add(Rule::read_pointer_outside,
+            fmt::format("S{} Sn_RX_RD = 0x{:04X}, received 0x{:04X} to 0x{:04X}", socket.number, socket.rx_rd_written,
+                        socket.rx_rd, socket.rx_wr),
+            &socket);
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+void Judge::on_open(const Socket& socket) {
+  Watched& of = watched(socket);
+  of.written.resize(context_.tx_memory.ring(socket.number).size());
+  of.last_write_bytes = 0;
+  of.connected_anew = of.leaked = of.data_read = of.ring_blocked = false;
+  of.receive_due = Instant::max();
+
+  for (const auto& [offset, name] : {std::pair{socket::Sn_TXBUF_SIZE, "TX"}, std::pair{socket::Sn_RXBUF_SIZE, "RX"}}) {
+    int total_kib = 0;
+    for (const Watched& other : watched_) total_kib += other.socket->bytes[offset];
+    if (total_kib * 1024 > static_cast<int>(memory_bytes)) {
+      add(Rule::buffers_over_committed, fmt::format("{} total {} KiB of 16", name, total_kib), &socket);
+    }
+  }
+  for (Watched& other : watched_) {
+    if (!other.leaked) continue;
+    other.leaked = false;
+    if (other.socket->status() == sn_sr::CLOSED) continue;
+    add(Rule::socket_leaked,
+        fmt::format("S{} Sn_SR = 0x{:02X} from before the restart, while S{} is opened", other.socket->number,
+                    other.socket->status(), socket.number),
+        other.socket);
+  }
+  const std::uint8_t mode = socket.bytes[socket::Sn_MR];
+  if ((mode & sn_mr::protocol) != sn_mr::UDP || (mode & sn_mr::MULTI) == 0) return;
+  const wire::Ipv4Address group = socket.dipr();
+  const wire::MacAddress wanted = {0x01,
+                                   0x00,
+                                   0x5E,
+                                   static_cast<std::uint8_t>(group >> 16 & 0x7F),
+                                   static_cast<std::uint8_t>(group >> 8),
+                                   static_cast<std::uint8_t>(group)};
+  if (!is_multicast(group) || socket.dhar() != wanted) {
+    add(Rule::multicast_without_group,
+        fmt::format("S{} Sn_DIPR = {}.{}.{}.{}, Sn_DHAR = {:02x}", socket.number, group >> 24, group >> 16 & 0xFF,
+                    group >> 8 & 0xFF, group & 0xFF, fmt::join(socket.dhar(), ":")),
+        &socket);
+  }
+}
+
+void Judge::check_addresses(const Socket& socket, std::uint8_t code) {
+  const wire::Ipv4Address destination = socket.dipr();
+  if (context_.common.shar() == wire::MacAddress{}) {
+    add(Rule::own_mac_missing, fmt::format("S{} used with SHAR = 00:00:00:00:00:00", socket.number), &socket);
+  }
+  if (code == sn_cr::LISTEN) return;  // any peer will do
+  if (destination == 0 || socket.dport() == 0) {
+    add(Rule::destination_missing,
+        fmt::format("S{} Sn_DIPR = 0x{:08X}, Sn_DPORT = {}", socket.number, destination, socket.dport()), &socket);
+  } else if (context_.common.sipr() == 0 && !context_.common.is_own_broadcast(destination) &&
+             !is_multicast(destination)) {
+    add(Rule::own_ip_missing, fmt::format("S{} Sn_DIPR = 0x{:08X} while SIPR = 0", socket.number, destination),
+        &socket);
   }
 }
 
 void Judge::on_illegal_command(const Socket& socket, std::uint8_t code) {
-  context_.findings.add(
-      context_.queue.now(), Rule::illegal_command,
-      fmt::format("S{} Sn_CR = 0x{:02X} while Sn_SR = 0x{:02X}", socket.number, code, socket.status()));
+  if (code == sn_cr::OPEN && socket.status() != sn_sr::CLOSED) return;  // has a rule of its own
+  add(Rule::illegal_command,
+      fmt::format("S{} Sn_CR = 0x{:02X} while Sn_SR = 0x{:02X}", socket.number, code, socket.status()), &socket);
 }
 
 void Judge::on_send(const Socket& socket, std::uint16_t length, std::uint16_t free) {
-  if (length <= free) return;
-  context_.findings.add(context_.queue.now(), Rule::write_beyond_free,
-                        fmt::format("S{} Sn_TX_WR advanced by {} with Sn_TX_FSR = {}", socket.number, length, free));
+  Watched& of = watched(socket);
+  const bool all_written = of.written.take(socket.tx_wr, length);
+  of.last_write_bytes = 0;
+  if (length > free) {
+    add(Rule::write_beyond_free,
+        fmt::format("S{} Sn_TX_WR advanced by {} with Sn_TX_FSR = {}", socket.number, length, free), &socket);
+    const std::size_t size = context_.tx_memory.ring(socket.number).size();
+    const auto from_before = static_cast<std::uint16_t>(socket.tx_wr_written - of.tx_wr_before_connection);
+    if (of.connected_anew && from_before <= size) {
+      add(Rule::stale_write_pointer,
+          fmt::format("S{} Sn_TX_WR = 0x{:04X}, {} from 0x{:04X} before the connection; now 0x{:04X}", socket.number,
+                      socket.tx_wr_written, from_before, of.tx_wr_before_connection, socket.tx_wr),
+          &socket);
+    }
+  } else if (!all_written) {
+    add(Rule::uninitialised_bytes_sent,
+        fmt::format("S{} SEND of {} bytes from 0x{:04X}, not all of them written", socket.number, length, socket.tx_wr),
+        &socket);
+  }
+  of.connected_anew = false;
+  if (leased_ != 0 && context_.common.sipr() == 0 && socket.port() != dhcp_client_port) {
+    add(Rule::lease_not_applied, lease_seen(), &socket);
+    leased_ = 0;
+  }
 }
 
 void Judge::on_send_while_sending(const Socket& socket) {
-  context_.findings.add(context_.queue.now(), Rule::send_while_sending, fmt::format("S{}", socket.number));
+  add(Rule::send_while_sending, fmt::format("S{} Sn_CR = 0x{:02X} before SENDOK", socket.number, socket.command),
+      &socket);
 }
 
-void Judge::on_not_modelled(std::string_view what) {
-  context_.findings.add(context_.queue.now(), Rule::not_modelled, what);
+void Judge::on_not_modelled(std::string_view what) { add(Rule::not_modelled, what); }
+
+// From the network ---------------------------------------------------------------------------------------------------
+
+void Judge::on_connected(const Socket& socket, std::uint16_t tx_wr_before) {
+  Watched& of = watched(socket);
+  of.connected_anew = true;
+  of.tx_wr_before_connection = tx_wr_before;
+  of.written.clear();
+  of.last_write_bytes = 0;
+}
+
+void Judge::on_received(const Socket& socket) {
+  const std::size_t size = context_.rx_memory.ring(socket.number).size();
+  if (size - std::min<std::size_t>(socket.received_size(), size) < socket.largest_payload()) on_receive_blocked(socket);
+}
+
+void Judge::on_receive_blocked(const Socket& socket) {
+  Watched& of = watched(socket);
+  of.ring_blocked = true;
+  if (of.data_read) watch_receive(of);
+}
+
+void Judge::on_datagram(const Socket& socket, Bytes payload) {
+  if (socket.port() != dhcp_client_port) return;
+  const wire::Ipv4Address granted = granted_by(payload);
+  if (granted == 0) return;
+  leased_ = granted;
+  lease_due_ = context_.queue.now() + limits::lease_overdue;
+  arm(lease_due_);
+}
+
+// What wants a look later --------------------------------------------------------------------------------------------
+
+void Judge::watch_receive(Watched& of) {
+  if (of.receive_due != Instant::max()) return;
+  of.receive_due = context_.queue.now() + limits::receive_overdue;
+  arm(of.receive_due);
+}
+
+void Judge::arm(Instant at) {
+  if (at < watch_timer_.deadline()) watch_timer_.start_at(at, [this] { on_watch_timer(); });
+}
+
+void Judge::on_watch_timer() {
+  watch_timer_.stop();
+  const Instant now = context_.queue.now();
+  const auto next_look = [this, now](Instant due) {
+    if (due != Instant::max() && due > now) arm(due);
+  };
+  for (Watched& of : watched_) {
+    if (of.receive_due <= now) {
+      of.receive_due = Instant::max();
+      add(Rule::receive_forgotten,
+          fmt::format("S{} Sn_RX_RSR = {}, data read and no RECV for {} ms", of.socket->number,
+                      of.socket->received_size(), limits::receive_overdue / 1ms),
+          of.socket);
+    }
+    next_look(of.receive_due);
+  }
+  if (is_unserved(masked_since_)) {
+    add(Rule::interrupt_masked, fmt::format("SIMR = 0x{:02X}, no SPI access for {} ms", context_.common[common::SIMR],
+                                            limits::interrupt_unserved / 1ms));
+  }
+  if (is_unserved(intn_low_since_)) {
+    add(Rule::interrupt_ignored, fmt::format("INTn low, no SPI access for {} ms", limits::interrupt_unserved / 1ms));
+  }
+  if (lease_due_ <= now) {
+    lease_due_ = Instant::max();
+    if (leased_ != 0 && context_.common.sipr() != leased_) add(Rule::lease_not_applied, lease_seen());
+    leased_ = 0;
+  }
+  next_look(lease_due_);
+}
+
+// Whether the host has not come at all for too long; otherwise looks again.
+bool Judge::is_unserved(Instant& since) {
+  if (since == Instant::max()) return false;
+  const Instant due = std::max(since, last_access_) + limits::interrupt_unserved;
+  if (due > context_.queue.now()) {
+    arm(due);
+    return false;
+  }
+  since = Instant::max();
+  return true;
+}
+
+std::string Judge::lease_seen() const {
+  const auto text = [](wire::Ipv4Address ip) {
+    return fmt::format("{}.{}.{}.{}", ip >> 24, ip >> 16 & 0xFF, ip >> 8 & 0xFF, ip & 0xFF);
+  };
+  return fmt::format("granted {}, SIPR = {}", text(leased_), text(context_.common.sipr()));
 }
 
 }  // namespace wizloop::chip

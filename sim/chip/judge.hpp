@@ -1,42 +1,155 @@
 // Looks over the firmware's shoulder: the chip tells it what firmware does, before it takes effect, and the judge adds
-// a finding where a rule of the datasheet is broken. It never changes what the chip does; without it the chip would
-// behave the same.
+// a finding where a rule of the datasheet is broken (sim/core/rules.hpp). It never changes what the chip does; without
+// it the chip would behave the same. What only the host's end of the wires can tell (SCLK, MISO as sampled) is judged
+// by sim/bus/bus_judge.hpp.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
+#include "sim/chip/byte_map.hpp"
 #include "sim/chip/context.hpp"
 #include "sim/chip/socket.hpp"
 #include "sim/chip/spi_front.hpp"
+#include "sim/core/timer.hpp"
 
 namespace wizloop::chip {
 
 class Judge {
  public:
-  explicit Judge(Context& context) : context_{context} {}
+  explicit Judge(Context& context) : context_{context}, watch_timer_{context.queue} {}
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
+
+  // What it looks at, told once: the frame on the pins, and each of the sockets.
+  void watch(const FrameLog& frame) { frame_log_ = &frame; }
+  void watch(const Socket& socket) { watched_[static_cast<std::size_t>(socket.number)].socket = &socket; }
+
+  // Pins. The host restarts without the chip: whatever it had open is nobody's now.
+  void on_reset_pin(bool high);
+  void on_host_restart();
+  // All registers go back to their reset values.
+  void on_reset();
+  // SIR, and whether INTn is asked to be low; on each change of either.
+  void on_interrupts(std::uint8_t sir, bool asserted);
 
   // SPI. A frame is what lies between select and deselect; `header_bytes` below 3 means that it was cut short.
-  void on_select() {}
-  void on_deselect(std::size_t /*header_bytes*/, std::size_t /*data_bytes*/) {}
-  void on_block_selected(Block block);
+  void on_select() {
+    in_frame_ = true;
+    last_access_ = context_.queue.now();
+  }
+  void on_deselect(std::size_t header_bytes, std::size_t data_bytes);
+  // A header is in; its data are over, so many bytes from `offset` on, which was not folded into the ring yet.
+  void on_data_begins(Block block, std::uint16_t offset, bool is_write);
+  void on_data_ends(std::size_t bytes);
 
   // Registers. A 16-bit register is two calls, high byte first.
   void on_register_read(Block block, std::uint16_t offset, std::uint8_t value);
   void on_register_write(Block block, std::uint16_t offset, std::uint8_t value);
 
-  // Buffer data, in pieces of any size, from a 16-bit offset on that was not folded into the ring yet.
-  void on_buffer_read(Block /*block*/, std::uint16_t /*offset*/, std::size_t /*bytes*/) {}
-  void on_buffer_write(Block /*block*/, std::uint16_t /*offset*/, std::size_t /*bytes*/) {}
-
-  // Commands.
+  // Commands; all of them pass on_register_write first.
   void on_illegal_command(const Socket& socket, std::uint8_t code);
+  // SEND takes over Sn_TX_WR: `length` bytes, where Sn_TX_FSR was `free`.
   void on_send(const Socket& socket, std::uint16_t length, std::uint16_t free);
   void on_send_while_sending(const Socket& socket);
   void on_not_modelled(std::string_view what);
 
+  // From the network: a connection is up and has set the TX pointers anew; data went into the RX ring, or found no
+  // room in it; a datagram was received.
+  void on_connected(const Socket& socket, std::uint16_t tx_wr_before);
+  void on_received(const Socket& socket);
+  void on_receive_blocked(const Socket& socket);
+  void on_datagram(const Socket& socket, Bytes payload);
+
  private:
+  struct Poll {
+    std::uint8_t value = 0;
+    std::uint32_t reads = 0;
+    std::uint32_t epoch = 0;
+  };
+
+  struct Watched {
+    const Socket* socket = nullptr;
+    ByteMap written;  // TX bytes that the next SEND may take
+    std::uint16_t last_write_start = 0;
+    std::size_t last_write_bytes = 0;  // 0: nothing since the last SEND
+    bool connected_anew = false;       // no SEND since the connection came up
+    std::uint16_t tx_wr_before_connection = 0;
+    bool leaked = false;        // opened by an earlier life of the host
+    bool data_read = false;     // and no RECV since
+    bool ring_blocked = false;  // no room for what comes, and no RECV since
+    Instant receive_due = Instant::max();
+    // A 16-bit counter under way: its high byte as the host got it.
+    std::uint16_t counter_offset = 0;
+    std::uint8_t counter_high = 0;
+    std::uint16_t counter_then = 0;   // its value when the high byte had been clocked out
+    std::uint64_t counter_frame = 0;  // in which frame that was
+    std::uint16_t torn_offset = 0;    // a mix that was read and not yet read again; 0: none
+    std::uint16_t torn_value = 0;
+  };
+
+  // The buffer access that goes on.
+  struct BufferAccess {
+    bool judged = false;
+    bool is_write = false;
+    bool into_used = false;  // its first byte went where bytes still had to be sent
+    std::size_t socket = 0;
+    std::uint16_t start = 0;
+    std::size_t bytes = 0;  // once they are over
+  };
+
+  Watched& watched(const Socket& socket) { return watched_[static_cast<std::size_t>(socket.number)]; }
+  Evidence evidence(const Socket* socket) const;
+  void add(Rule rule, std::string_view seen, const Socket* socket = nullptr);
+
+  void finish_read(Watched& of, std::uint16_t start, std::size_t bytes);
+  void finish_write(Watched& of, std::uint16_t start, std::size_t bytes, bool into_used);
+
+  void note_progress();
+  bool is_awaited(Block block, std::uint16_t offset) const;
+  void check_poll(Block block, std::uint16_t offset, std::uint8_t value);
+  void on_counter_read(Watched& of, std::uint16_t offset, std::uint8_t value);
+  void use_counters(Watched& of);
+
+  void on_common_write(std::uint16_t offset, std::uint8_t value);
+  void on_socket_write(const Socket& socket, std::uint16_t offset, std::uint8_t value);
+  void on_size_write(const Socket& socket, std::uint16_t offset, std::uint8_t value);
+  void on_command(const Socket& socket, std::uint8_t code);
+  void on_open(const Socket& socket);
+  void check_addresses(const Socket& socket, std::uint8_t code);
+
+  void watch_receive(Watched& of);
+  void arm(Instant at);
+  void on_watch_timer();
+  bool is_unserved(Instant& since);
+  std::string lease_seen() const;
+
   Context& context_;
+  const FrameLog* frame_log_ = nullptr;
+  std::array<Watched, socket_count> watched_;
+  bool in_frame_ = false;
+  std::uint64_t frames_ = 0;
+  Instant last_access_{};
+  BufferAccess access_;
+
+  std::array<Poll, common_block_bytes + socket_count * socket_block_bytes> polls_{};
+  std::uint32_t poll_epoch_ = 1;  // moves with each sign of progress
+  Instant progress_at_{};
+
+  bool rstn_low_ = false;
+  Instant rstn_changed_at_{};
+  Instant no_access_before_ = Instant::min();
+  std::string early_access_;
+
+  bool simr_written_ = false;
+  Instant masked_since_ = Instant::max();
+  Instant intn_low_since_ = Instant::max();
+  wire::Ipv4Address leased_ = 0;
+  Instant lease_due_ = Instant::max();
+  Timer watch_timer_;  // the earliest of the conditions above that want a look; armed only while one holds
 };
 
 }  // namespace wizloop::chip

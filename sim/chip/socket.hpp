@@ -85,6 +85,12 @@ struct Socket {
   std::uint16_t tx_pointer(std::uint32_t sequence) const {
     return static_cast<std::uint16_t>(sequence - tx_sequence_base);
   }
+  // Bytes of the TX ring that are not free: to be sent, or in TCP also sent and not yet acknowledged. Any number when
+  // firmware has moved Sn_TX_WR too far.
+  std::uint16_t tx_used() const {
+    return is_tcp() && tcp.status() >= sn_sr::ESTABLISHED ? static_cast<std::uint16_t>(tcp.unacknowledged_bytes())
+                                                          : static_cast<std::uint16_t>(tx_wr - tx_rd);
+  }
   std::uint16_t received_size() const { return static_cast<std::uint16_t>(rx_wr - rx_rd); }  // Sn_RX_RSR
 
   // Everything to reset values; the memory is not touched (MR.RST, RSTn).

@@ -43,6 +43,7 @@ SocketEngine::SocketEngine(Context& context, Judge& judge, Transmitter& transmit
     auto& socket = sockets_[static_cast<std::size_t>(n)];
     socket = std::make_unique<Socket>(context.queue);
     socket->number = n;
+    judge.watch(*socket);
   }
 }
 
@@ -301,12 +302,9 @@ void SocketEngine::receive(Socket& socket) {
 
 std::uint16_t SocketEngine::tx_free_size(const Socket& socket) {
   const std::size_t size = context_.tx_memory.ring(socket.number).size();
-  const std::uint32_t used = socket.is_tcp() && socket.tcp.status() >= sn_sr::ESTABLISHED
-                                 ? socket.tcp.unacknowledged_bytes()
-                                 : static_cast<std::uint16_t>(socket.tx_wr - socket.tx_rd);
   const bool at_write = context_.quirks.peek<TxFsrFalls>(Quirk::tx_fsr_falls) == TxFsrFalls::at_write;
   const std::uint32_t written = at_write ? static_cast<std::uint16_t>(socket.tx_wr_written - socket.tx_wr) : 0;
-  return static_cast<std::uint16_t>(size - used - written);
+  return static_cast<std::uint16_t>(size - socket.tx_used() - written);
 }
 
 std::uint32_t SocketEngine::new_isn() {
@@ -426,12 +424,14 @@ void SocketEngine::start_pointers(Socket& socket) {
 
 void SocketEngine::apply(Socket& socket, const TcpReaction& reaction, Bytes payload) {
   if (reaction.established) {
+    judge_.on_connected(socket, socket.tx_wr);
     start_pointers(socket);
   }
   if (reaction.payload_taken > 0) {
     const Bytes fresh = payload.subspan(reaction.payload_skip, reaction.payload_taken);
     context_.rx_memory.ring(socket.number).write(socket.rx_wr, fresh.data(), fresh.size());
     socket.rx_wr = static_cast<std::uint16_t>(socket.rx_wr + fresh.size());
+    judge_.on_received(socket);
   }
   if (socket.tcp.status() == sn_sr::CLOSED) {
     ++socket.epoch;
@@ -449,6 +449,7 @@ bool SocketEngine::has_room(const Socket& socket, std::size_t payload_bytes) {
 void SocketEngine::on_datagram(Socket& socket, wire::Ipv4Address source, std::uint16_t source_port, Bytes payload,
                                bool had_room) {
   if (!had_room) return note_dropped(socket, payload.size());
+  judge_.on_datagram(socket, payload);
   std::uint8_t header[udp_record_header];
   store32(header, source);
   store16(header + 4, source_port);
@@ -482,6 +483,7 @@ void SocketEngine::store_record(Socket& socket, Bytes header, Bytes payload) {
 // A record that does not fit is dropped whole; older records stay.
 void SocketEngine::note_dropped(const Socket& socket, std::size_t bytes) {
   ++records_dropped_;
+  judge_.on_receive_blocked(socket);
   if (!context_.trace.wanted()) return;
   context_.trace.emit(context_.queue.now(), place(socket), "datagram_dropped",
                       {{"bytes", static_cast<std::int64_t>(bytes)}});

@@ -15,12 +15,14 @@ void SpiFront::select() {
 
 void SpiFront::deselect() {
   commit_pending();
+  if (selected_ && phase_ == Phase::data) access_.note_data_ends(data_bytes_ - bytes_before_);
   if (selected_) access_.note_deselect(std::min<std::size_t>(static_cast<std::size_t>(phase_), 3), data_bytes_);
   selected_ = false;
   select_toggles_ = true;
 }
 
 void SpiFront::start_frame() {
+  log_.count = 0;
   phase_ = Phase::address_high;
   next_miso_ = header_miso(0);
 }
@@ -32,6 +34,7 @@ std::uint8_t SpiFront::header_miso(std::size_t byte) const {
 }
 
 std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
+  if (selected_ && (phase_ != Phase::data || !is_buffer_)) log(mosi);
   if (ignoring()) return 0x00;
   if (pending_) commit_pending();
   const std::uint8_t miso = next_miso_;
@@ -52,7 +55,6 @@ std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
     case Phase::data:
       ++data_bytes_;
       if (is_buffer_) {
-        access_.note_buffer_data(block_, address_, 1, is_write_);
         if (is_write_) ring_->write(address_, mosi);
       } else if (is_write_) {
         write_register(mosi);
@@ -76,7 +78,8 @@ void SpiFront::begin_data(std::uint8_t control) {
   fixed_left_ = fixed_length(control & 0x03);
   is_buffer_ = block_.is_tx_buffer() || block_.is_rx_buffer();
   ring_ = is_buffer_ ? &access_.ring(block_) : nullptr;
-  access_.note_block_selected(block_);
+  access_.note_data_begins(block_, address_, is_write_);
+  bytes_before_ = data_bytes_;
   phase_ = Phase::data;
   const auto shown = quirks_.peek<WriteDataMiso>(Quirk::write_data_miso);
   echoes_ = shown == WriteDataMiso::echo;
@@ -119,6 +122,7 @@ std::uint8_t SpiFront::fetch() { return is_buffer_ ? ring_->read(address_) : acc
 void SpiFront::finish_fixed_bytes(std::size_t count) {
   fixed_left_ -= count;
   if (fixed_left_ != 0) return;
+  access_.note_data_ends(data_bytes_ - bytes_before_);
   if (select_toggles_ && quirks_.peek<FdmUnderSelect>(Quirk::fdm_under_select) == FdmUnderSelect::capped) {
     commit_pending();
     phase_ = Phase::spent;  // until SCSn rises
@@ -141,7 +145,6 @@ void SpiFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std:
     return;
   }
   data_bytes_ += count;
-  access_.note_buffer_data(block_, address_, count, is_write_);
   if (is_write_) {
     if (mosi != nullptr) {
       ring_->write(address_, mosi, count);

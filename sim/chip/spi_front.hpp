@@ -5,6 +5,7 @@
 // cut short takes none. While the header goes in, MISO shows 01 02 03. Where nobody knows, Quirks decide.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -27,6 +28,13 @@ struct Block {
   int socket() const { return bsb >> 2; }
 };
 
+// The beginning of the frame that goes on, for whoever explains what happened in it. Of a buffer frame the header
+// alone: its data are in the ring.
+struct FrameLog {
+  std::array<std::uint8_t, 3 + 8> mosi{};  // header and data
+  std::size_t count = 0;                   // of the bytes kept
+};
+
 // What lies behind the front.
 class BlockAccess {
  public:
@@ -35,13 +43,13 @@ class BlockAccess {
   virtual void write_register(Block block, std::uint16_t offset, std::uint8_t value) = 0;
   // The host really clocked out a register byte.
   virtual void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) = 0;
-  // The host clocks buffer data in or out, about to take effect.
-  virtual void note_buffer_data(Block block, std::uint16_t offset, std::size_t bytes, bool is_write) = 0;
   // The ring behind a buffer block; may change whenever a register is written.
   virtual Ring& ring(Block block) = 0;
-  // A frame begins, its control byte is in, it ends: with fewer than three header bytes if it was cut short.
+  // SCSn falls; a header is in; its data are over, so many bytes from the header's offset on; SCSn rises, with fewer
+  // than three header bytes if the frame was cut short. With fixed lengths several frames may follow one select.
   virtual void note_select() = 0;
-  virtual void note_block_selected(Block block) = 0;
+  virtual void note_data_begins(Block block, std::uint16_t offset, bool is_write) = 0;
+  virtual void note_data_ends(std::size_t bytes) = 0;
   virtual void note_deselect(std::size_t header_bytes, std::size_t data_bytes) = 0;
 
  protected:
@@ -58,6 +66,8 @@ class SpiFront final : public SpiTarget {
   std::uint8_t next_miso() const override { return selected_ && !held_in_reset_ ? next_miso_ : std::uint8_t{0}; }
   std::size_t quiet_bytes() const override;
   void exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) override;
+
+  const FrameLog& frame_log() const { return log_; }
 
   // Held in reset: MISO stays 0 and nothing takes effect.
   void set_held_in_reset(bool held) {
@@ -85,6 +95,9 @@ class SpiFront final : public SpiTarget {
   void advance_address(std::size_t count);
   std::uint8_t fetch();
   void finish_fixed_bytes(std::size_t count);
+  void log(std::uint8_t mosi) {
+    if (log_.count < log_.mosi.size()) log_.mosi[log_.count++] = mosi;
+  }
   void show_while_written(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count);
 
   BlockAccess& access_;
@@ -103,7 +116,9 @@ class SpiFront final : public SpiTarget {
   std::uint8_t write_miso_ = 0;  // while data is written: 0x00, 0xFF, or the MOSI byte before
   bool echoes_ = false;
   std::optional<Pending> pending_;
-  std::size_t data_bytes_ = 0;  // of this select, for whoever watches
+  std::size_t data_bytes_ = 0;    // of this select, for whoever watches
+  std::size_t bytes_before_ = 0;  // how many of them belong to frames that are over
+  FrameLog log_;
 };
 
 }  // namespace wizloop::chip

@@ -57,7 +57,8 @@ TEST(RegistersTest, EveryRegisterOfTheMapKeepsItsAccess) {
       } else {
         EXPECT_EQ(after, before) << spec.name;
       }
-      EXPECT_EQ(board.findings.all().size(), spec.access == Access::read_only ? 1U : 0U) << spec.name;
+      const bool is_found = spec.access == Access::read_only || spec.name == "IMR";  // whose bit 0 is reserved
+      EXPECT_EQ(board.findings.all().size(), is_found ? 1U : 0U) << spec.name;
     }
   }
 }
@@ -67,7 +68,7 @@ TEST(RegistersTest, WriteToAReadOnlyRegisterNamesIt) {
   board.set8(3, socket::Sn_SR, 0x17);
   ASSERT_THAT(board.findings.all(), SizeIs(1));
   EXPECT_EQ(board.findings.all()[0].rule, Rule::write_to_read_only);
-  EXPECT_EQ(board.findings.all()[0].seen, "S3 Sn_SR");
+  EXPECT_EQ(board.findings.all()[0].seen, "S3 Sn_SR = 0x17");
 }
 
 TEST(RegistersTest, ModeRegisterKeepsTheBitsThatDriversProbe) {
@@ -197,6 +198,7 @@ TEST(RegistersTest, PppoeFramingIsNotModelledAndSaysSo) {
   board.set8(0, socket::Sn_MR, sn_mr::UDP);
   board.command(0, sn_cr::OPEN);
   board.set32(0, socket::Sn_DIPR, wire::broadcast_ipv4);
+  board.set16(0, socket::Sn_DPORT, 9);
   board.send(0, {1});
   board.advance(1ms);
   ASSERT_THAT(board.findings.all(), SizeIs(1));
