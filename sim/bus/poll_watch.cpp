@@ -5,8 +5,8 @@
 namespace wizloop::bus {
 
 void PollWatch::on_frame_end() {
-  if (frame_bytes_ <= header_bytes) return;  // no data, no meaning
-  const std::uint8_t control = mosi_[2];
+  if (frame_.bytes <= SeenFrame::header_bytes) return;  // no data, no meaning
+  const std::uint8_t control = frame_.mosi[2];
   const bool is_write = (control & 0x04) != 0;
   const std::uint8_t bsb = control >> 3;
   const bool is_register = bsb == 0 || (bsb & 3) == 1;
@@ -15,8 +15,9 @@ void PollWatch::on_frame_end() {
     return;
   }
   std::uint32_t value = 0;
-  for (std::size_t i = header_bytes; i < std::min(frame_bytes_, kept_bytes); ++i) value = value << 8 | miso_[i];
-  on_register_read(static_cast<std::uint32_t>(mosi_[0] << 16 | mosi_[1] << 8 | control), value);
+  const std::size_t end = std::min(frame_.bytes, SeenFrame::header_bytes + widest_register);
+  for (std::size_t i = SeenFrame::header_bytes; i < end; ++i) value = value << 8 | frame_.miso[i];
+  on_register_read(static_cast<std::uint32_t>(frame_.mosi[0] << 16 | frame_.mosi[1] << 8 | control), value);
 }
 
 void PollWatch::on_register_read(std::uint32_t address, std::uint32_t value) {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sim/bus/seen_frame.hpp"
 #include "sim/core/account.hpp"
 
 namespace wizloop::bus {
@@ -21,26 +22,27 @@ class PollWatch {
   explicit PollWatch(Budget& budget) : budget_{budget} {}
 
   void on_frame_start() {
-    frame_bytes_ = 0;
+    frame_.bytes = 0;
     frame_start_ = budget_.mark();
   }
   void on_byte(std::uint8_t mosi, std::uint8_t miso) {
-    if (frame_bytes_ < kept_bytes) {
-      mosi_[frame_bytes_] = mosi;
-      miso_[frame_bytes_] = miso;
+    if (frame_.bytes < SeenFrame::kept_bytes) {
+      frame_.mosi[frame_.bytes] = mosi;
+      frame_.miso[frame_.bytes] = miso;
     }
-    ++frame_bytes_;
+    ++frame_.bytes;
   }
   // Bytes of which nobody needs the values: buffer data.
-  void on_quiet_bytes(std::size_t count) { frame_bytes_ += count; }
+  void on_quiet_bytes(std::size_t count) { frame_.bytes += count; }
   void on_frame_end();
+  // The frame that goes on, or the last one.
+  const SeenFrame& frame() const { return frame_; }
 
   // Books everything up to now.
   void settle();
 
  private:
-  static constexpr std::size_t header_bytes = 3;
-  static constexpr std::size_t kept_bytes = header_bytes + 4;
+  static constexpr std::size_t widest_register = 4;  // whose value is compared
   static constexpr std::size_t registers_followed = 8;
   static constexpr int reads_of_a_loop = 3;
 
@@ -54,9 +56,7 @@ class PollWatch {
   void on_register_read(std::uint32_t address, std::uint32_t value);
 
   Budget& budget_;
-  std::size_t frame_bytes_ = 0;
-  std::array<std::uint8_t, kept_bytes> mosi_{};
-  std::array<std::uint8_t, kept_bytes> miso_{};
+  SeenFrame frame_;
   Budget::Mark frame_start_;
 
   std::array<PolledRegister, registers_followed> registers_;

@@ -1,14 +1,11 @@
 #include "sim/bus/spi_bus.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace wizloop::bus {
 namespace {
 
 constexpr std::int64_t bits_per_byte = 8;
-constexpr Frequency guaranteed_sclk{33'300'000};  // datasheet 5.5.4
 
 }  // namespace
 
@@ -20,24 +17,23 @@ SpiBus::SpiBus(EventQueue& queue, Budget& budget, chip::SpiTarget& target, const
       profile_{profile},
       world_{world},
       watch_{budget},
-      byte_steps_{profile.sclk, bits_per_byte} {
-  if (profile.sclk.hz() > guaranteed_sclk.hz()) {
-    findings.add(queue.now(), Rule::sclk_above_rating,
-                 fmt::format("SCLK {} Hz, guaranteed {} Hz", profile.sclk.hz(), guaranteed_sclk.hz()));
-  }
-}
+      judge_{queue, findings, profile},
+      byte_steps_{profile.sclk, bits_per_byte} {}
 
 void SpiBus::select() {
   check_watchdog();
   note_awaited();
   watch_.on_frame_start();
   pass(profile_.select, Account::select);
+  judge_.on_select();
+  hold_ = profile_.byte.gap;
   target_.select();
   ++frames_;
 }
 
 void SpiBus::deselect() {
   target_.deselect();
+  judge_.on_deselect(hold_, watch_.frame());
   pass(profile_.deselect, Account::select);
   watch_.on_frame_end();
 }
@@ -45,6 +41,7 @@ void SpiBus::deselect() {
 std::uint8_t SpiBus::exchange(std::uint8_t mosi) { return move_byte(mosi, profile_.byte.gap); }
 
 std::uint8_t SpiBus::move_byte(std::uint8_t mosi, Duration gap) {
+  judge_.on_clocks();
   pass(byte_steps_.next(), Account::spi_clock);
   const std::uint8_t miso = target_.exchange(mosi);
   pass(gap, Account::byte_gap);
@@ -63,10 +60,12 @@ void SpiBus::exchange(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t 
   }
   pass(profile_.burst->setup, Account::dma_setup);
   move_bytes(mosi, miso, count, profile_.burst->gap, Instant::max(), std::nullopt);
+  hold_ = profile_.burst->gap;
 }
 
 std::size_t SpiBus::move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count, Duration gap,
                                Instant limit, std::optional<Account> instead) {
+  judge_.on_clocks();
   // Nothing but buffer memory moves between two events, so all bytes that end before the next one go at once.
   const Duration longest_byte = byte_steps_.shortest() + picoseconds(1) + gap;
   std::size_t done = 0;
@@ -145,6 +144,7 @@ bool SpiBus::wait_dma(Duration timeout) {
   if (over > limit) return false;
   dma_.reset();
   pass(profile_.dma->complete, Account::dma_setup);
+  hold_ = profile_.dma->gap + profile_.dma->complete;
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/bus/bus_judge.hpp"
 #include "sim/bus/poll_watch.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/chip/spi_target.hpp"
@@ -40,6 +41,8 @@ class SpiBus {
 
   void select();
   void deselect();
+  // Another device on the same SCLK, MOSI and MISO is selected or let go.
+  void other_select(bool low) { judge_.on_other_select(low); }
   // The platform's byte-wise call.
   std::uint8_t exchange(std::uint8_t mosi);
   // The platform's buffer call. `mosi` may be null (zeros), `miso` may be null (dropped). A board whose file prices no
@@ -116,6 +119,8 @@ class SpiBus {
   const BoardProfile& profile_;
   const AwaitedSource& world_;
   PollWatch watch_;
+  BusJudge judge_;
+  Duration hold_{};  // from the last bit of a frame until firmware goes on to raise SCSn
   PeriodSteps byte_steps_;
   std::optional<Dma> dma_;
   Instant bites_at_ = Instant::max();

@@ -1,0 +1,19 @@
+// The beginning of an SPI frame as the host saw it: header and up to eight data bytes, each way.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace wizloop::bus {
+
+struct SeenFrame {
+  static constexpr std::size_t header_bytes = 3;
+  static constexpr std::size_t kept_bytes = header_bytes + 8;
+
+  std::array<std::uint8_t, kept_bytes> mosi{};
+  std::array<std::uint8_t, kept_bytes> miso{};
+  std::size_t bytes = 0;  // in all; only the first `kept_bytes` are kept
+};
+
+}  // namespace wizloop::bus
