@@ -29,6 +29,9 @@ TEST_F(B09_MasksCombinedWithAnd, MaskOfNoSocketKeepsIntnHigh) {
   EXPECT_THAT(board.read(0, common::SIMR, 1), ElementsAre(0x00));
   EXPECT_THAT(board.read(0, common::SIR, 1), ElementsAre(0x01));
   EXPECT_TRUE(board.chip.intn());
+  board.advance(1s);
+  EXPECT_THAT(seen(Rule::interrupt_masked), ElementsAre("SIMR = 0x00, no SPI access for 500 ms"));
+  EXPECT_EQ(times(Rule::interrupt_ignored), 0U);
 }
 
 TEST_F(B09_MasksCombinedWithAnd, CuredMaskOfBothLetsItFall) {
@@ -64,6 +67,7 @@ TEST_F(B17_MulticastOnTheFirstSocketOnly, GroupWrittenElsewhereReceivesNothing) 
   open_s3(0);
   send_to_group();
   EXPECT_EQ(waiting(3), 0);
+  EXPECT_THAT(seen(Rule::multicast_without_group), ElementsAre("S3 Sn_DIPR = 0.0.0.0, Sn_DHAR = ff:ff:ff:ff:ff:ff"));
 }
 
 TEST_F(B17_MulticastOnTheFirstSocketOnly, CuredJoinsAndReceives) {
@@ -99,12 +103,49 @@ TEST_F(B21_HostRestartsChipDoesNot, EachLifeTakesTheNextSocketUntilNoneIsLeft) {
   for (int n = 0; n < socket_count; ++n) EXPECT_EQ(board.status(n), sn_sr::UDP);
 }
 
+TEST_F(B21_HostRestartsChipDoesNot, SocketOfAnEarlierLifeIsFound) {
+  open_first_free();
+  board.chip.note_host_restart();
+  EXPECT_EQ(board.status(0), sn_sr::UDP);  // the chip has noticed nothing
+  EXPECT_EQ(open_first_free(), 1);
+  EXPECT_THAT(seen(Rule::socket_leaked), ElementsAre("S0 Sn_SR = 0x22 from before the restart, while S1 is opened"));
+}
+
 TEST_F(B21_HostRestartsChipDoesNot, CuredResetsTheChipAtStart) {
   for (int life = 0; life < 8; ++life) {
+    board.chip.note_host_restart();
     board.write(0, common::MR, {0x80});
     board.configure();
     EXPECT_EQ(open_first_free(), 0);
   }
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+// B31 ----------------------------------------------------------------------------------------------------------------
+
+class B31_InterruptPinNotWired : public CaseTest {
+ protected:
+  void SetUp() override {
+    board.write(0, common::SIMR, {0x01});
+    open_udp(0, 5000);
+    board.arrive_udp(1111, 5000, {1});
+    board.advance(10us);
+    ASSERT_FALSE(board.chip.intn());
+  }
+};
+
+TEST_F(B31_InterruptPinNotWired, NobodyComesWhileIntnIsLow) {
+  board.advance(1s);
+  EXPECT_THAT(seen(Rule::interrupt_ignored), ElementsAre("INTn low, no SPI access for 500 ms"));
+  EXPECT_EQ(times(Rule::interrupt_masked), 0U);
+}
+
+TEST_F(B31_InterruptPinNotWired, CuredPollsAsWell) {
+  board.advance(100ms);
+  board.set8(0, socket::Sn_IR, sn_ir::RECV);
+  EXPECT_EQ(receive(0, waiting(0)), udp_record(peer_ip, 1111, {1}));
+  board.advance(10s);
+  EXPECT_TRUE(board.chip.intn());
   EXPECT_THAT(broken(), IsEmpty());
 }
 

@@ -8,7 +8,9 @@ namespace wizloop::test {
 namespace {
 
 using namespace chip;
+using testing::ElementsAre;
 using testing::ElementsAreArray;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class MacrawCaseTest : public CaseTest {
@@ -70,6 +72,9 @@ TEST_F(B01_EndlessWaitWithoutLink, LoopWithoutAnExitSpins) {
     board.advance(10ms);
   }
   EXPECT_EQ(board.get8(0, socket::Sn_CR), 0);
+  EXPECT_THAT(broken(), ElementsAre("endless-poll"));
+  ASSERT_EQ(seen(Rule::endless_poll).size(), 1U);
+  EXPECT_THAT(seen(Rule::endless_poll)[0], HasSubstr("S0 Sn_IR"));
 }
 
 TEST_F(B01_EndlessWaitWithoutLink, CuredGivesUpReopensAndSendsWhenTheLinkIsBack) {
@@ -133,6 +138,8 @@ TEST_F(B25_LengthZeroTurnsInto65534, LengthLessTwoIsAlmostTheWholeAddressSpace) 
   EXPECT_EQ(length, 65534);
   const Octets all = board.read(TestBoard::rx_of(0), 2, length);  // 32 times around the ring of 2 KiB
   EXPECT_TRUE(std::equal(all.begin(), all.begin() + 60, all.begin() + 2048));
+  EXPECT_THAT(seen(Rule::read_beyond_received),
+              ElementsAre("S0 RX 65534 bytes read from 0x0002, Sn_RX_RD = 0x0000, Sn_RX_RSR = 62"));
 }
 
 TEST_F(B25_LengthZeroTurnsInto65534, CuredDiscards) {

@@ -59,6 +59,7 @@ TEST_F(B07_ReadPointerFromTheWritePointer, PutsTheReadPointerOutsideOfWhatWasRec
   board.set16(0, socket::Sn_RX_RD, board.get16(0, socket::Sn_TX_WR));
   board.command(0, sn_cr::RECV);
   EXPECT_EQ(waiting(0), 0xFFF4);  // 28 - 40
+  EXPECT_THAT(seen(Rule::read_pointer_outside), ElementsAre("S0 Sn_RX_RD = 0x0028, received 0x0000 to 0x001C"));
 }
 
 TEST_F(B07_ReadPointerFromTheWritePointer, CuredMovesItByTheRecord) {
@@ -137,6 +138,7 @@ TEST_F(B35_WrappedWriteRepeated, HeadOverwritesTheTailAtTheRingsStart) {
   board.command(0, sn_cr::SEND);
   board.advance(1ms);
   EXPECT_EQ(ring(0, 30), counting(30));  // should be the bytes 20 to 49
+  EXPECT_THAT(broken(), ElementsAre("bytes-written-twice"));
   EXPECT_NE(sent_udp(), counting(50));
 }
 
@@ -145,6 +147,30 @@ TEST_F(B35_WrappedWriteRepeated, CuredWritesOnceAndLetsTheChipFold) {
   EXPECT_EQ(ring(2028, 20), counting(20));
   EXPECT_EQ(ring(0, 30), counting(30, 20));
   EXPECT_EQ(sent_udp(), counting(50));
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+// B37 ----------------------------------------------------------------------------------------------------------------
+
+class B37_PeekPastWhatWasReceived : public CaseTest {
+ protected:
+  void SetUp() override {
+    tcp.establish();
+    tcp.data({1, 2, 3, 4});
+    board.advance(10us);
+    ASSERT_EQ(waiting(0), 4);
+  }
+};
+
+TEST_F(B37_PeekPastWhatWasReceived, StaleBytesAreFound) {
+  peek(0, 16);
+  EXPECT_THAT(seen(Rule::read_beyond_received),
+              ElementsAre("S0 RX 16 bytes read from 0x0000, Sn_RX_RD = 0x0000, Sn_RX_RSR = 4"));
+}
+
+TEST_F(B37_PeekPastWhatWasReceived, CuredReadsNoMoreThanWaits) {
+  EXPECT_THAT(peek(0, std::min<std::size_t>(16, waiting(0))), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(waiting(0), 4);
   EXPECT_THAT(broken(), IsEmpty());
 }
 
@@ -173,6 +199,12 @@ class B39_TornSizeRead : public CaseTest {
 };
 
 TEST_F(B39_TornSizeRead, OneReadMixesTheOldHighByteWithTheNewLowOne) { EXPECT_EQ(read_torn(), 0x0000); }
+
+TEST_F(B39_TornSizeRead, UseOfSuchAReadingIsFound) {
+  const std::uint16_t size = read_torn();
+  release(0, size);
+  EXPECT_THAT(seen(Rule::torn_read), ElementsAre("S0 Sn_RX_RSR read as 0x0000, which it never was"));
+}
 
 TEST_F(B39_TornSizeRead, LowByteReadFirstMixesTheOtherWay) {
   const std::uint8_t low = board.get8(0, socket::Sn_RX_RSR + 1);
@@ -262,7 +294,7 @@ TEST_F(B47_WritePointerFromBeforeTheConnection, OldValueSendsKilobytesOfJunk) {
   board.set16(0, socket::Sn_TX_WR, static_cast<std::uint16_t>(before + 10));
   board.command(0, sn_cr::SEND);
   board.advance(10ms);
-  EXPECT_THAT(broken(), Contains("write-beyond-free"));
+  EXPECT_THAT(broken(), Contains("stale-write-pointer"));
   std::size_t junk = 0;
   for (const SentFrame& frame : board.sent) junk += frame.tcp_payload().size();
   EXPECT_GT(junk, 2048U);
@@ -303,6 +335,7 @@ TEST_F(B48_PointersPastTheEndOfTheRing, PointerFoldedByHandMakesAnEmptyRingLookF
   board.set16(0, socket::Sn_RX_RD, 0x0040);
   board.command(0, sn_cr::RECV);
   EXPECT_EQ(waiting(0), 0x0800);
+  EXPECT_THAT(broken(), ElementsAre("read-pointer-outside"));
 }
 
 TEST_F(B48_PointersPastTheEndOfTheRing, CuredLetsThePointerRunOn) {
@@ -345,6 +378,7 @@ TEST_F(B49_DataWrittenAtOffsetZero, SendsWhateverLiesAtThePointer) {
   board.command(0, sn_cr::SEND);
   board.advance(1ms);
   EXPECT_EQ(sent_udp(), at_pointer);
+  EXPECT_THAT(broken(), ElementsAre("uninitialised-bytes-sent"));
 }
 
 TEST_F(B49_DataWrittenAtOffsetZero, CuredWritesAtThePointer) {

@@ -39,6 +39,42 @@ TEST_F(B06_TwoDatagramsReadAsOne, CuredReadsRecordByRecord) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+// B08 ----------------------------------------------------------------------------------------------------------------
+
+class B08_OpenBeforeEachSend : public CaseTest {};
+
+TEST_F(B08_OpenBeforeEachSend, SecondOpenOfALifeIsFound) {
+  for (int i = 0; i < 3; ++i) {
+    open_udp(0, 5000);
+    send(0, {1});
+    open_udp(1, 5001);
+    send(1, {2});
+  }
+  EXPECT_EQ(times(Rule::open_on_open_socket), 4U);
+  EXPECT_THAT(seen(Rule::open_on_open_socket),
+              ElementsAre("S0 Sn_CR = 0x01 while Sn_SR = 0x22", "S1 Sn_CR = 0x01 while Sn_SR = 0x22"));
+}
+
+TEST_F(B08_OpenBeforeEachSend, SendToNobodyIsFoundBeforeItIsSent) {
+  open_udp(0, 5000);
+  board.set32(0, socket::Sn_DIPR, 0);
+  board.send(0, {1});
+  EXPECT_THAT(seen(Rule::destination_missing), ElementsAre("S0 Sn_DIPR = 0x00000000, Sn_DPORT = 6000"));
+  EXPECT_THAT(board.sent, IsEmpty());
+}
+
+TEST_F(B08_OpenBeforeEachSend, CuredOpensOnce) {
+  open_udp(0, 5000);
+  open_udp(1, 5001);
+  for (std::uint8_t i = 0; i < 3; ++i) {
+    send(0, {i});
+    EXPECT_THAT(sent_udp(), ElementsAre(i));
+    send(1, {i, i});
+    EXPECT_THAT(sent_udp(), ElementsAre(i, i));
+  }
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
 // B10 ----------------------------------------------------------------------------------------------------------------
 
 class B10_BufferSizeAsACode : public CaseTest {
@@ -55,6 +91,11 @@ TEST_F(B10_BufferSizeAsACode, CodeOfTwoToThePowerGivesAnotherSize) {
   board.set8(0, socket::Sn_TXBUF_SIZE, 2);  // log2 of 4
   open_udp(0, 5000);
   EXPECT_EQ(free_space(0), 2048);
+}
+
+TEST_F(B10_BufferSizeAsACode, CodeOfEightIsNoSizeAtAll) {
+  board.set8(0, socket::Sn_TXBUF_SIZE, 3);
+  EXPECT_THAT(seen(Rule::illegal_buffer_size), ElementsAre("S0 Sn_TXBUF_SIZE = 3"));
 }
 
 TEST_F(B10_BufferSizeAsACode, CuredWritesKibibytesAndReadsThemBack) {
@@ -172,6 +213,23 @@ TEST_F(B50_SendMacToAWrongAddress, CuredAsksForTheAddress) {
   ASSERT_EQ(board.sent.size(), 2U);
   EXPECT_EQ(board.sent[1].ethernet().destination, peer_mac);
   EXPECT_EQ(board.interrupts(0), sn_ir::SENDOK);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+// B54 ----------------------------------------------------------------------------------------------------------------
+
+class B54_BuffersOverCommitted : public CaseTest {};
+
+TEST_F(B54_BuffersOverCommitted, SixteenForOneAndTwoForTheOthersIsFound) {
+  board.set8(0, socket::Sn_RXBUF_SIZE, 16);
+  open_udp(0, 5000);
+  EXPECT_THAT(seen(Rule::buffers_over_committed), ElementsAre("RX total 30 KiB of 16"));
+}
+
+TEST_F(B54_BuffersOverCommitted, CuredTakesFromTheOthersFirst) {
+  for (int n = 1; n < socket_count; ++n) board.set8(n, socket::Sn_RXBUF_SIZE, 0);
+  board.set8(0, socket::Sn_RXBUF_SIZE, 16);
+  open_udp(0, 5000);
   EXPECT_THAT(broken(), IsEmpty());
 }
 

@@ -139,6 +139,7 @@ class B18_CloseWithoutDisconnect : public TcpCaseTest {
 TEST_F(B18_CloseWithoutDisconnect, LeavesThePeerWithHalfAConnection) {
   board.command(0, sn_cr::CLOSE);
   EXPECT_EQ(board.status(0), sn_sr::CLOSED);
+  EXPECT_THAT(seen(Rule::close_without_disconnect), ElementsAre("S0 Sn_CR = 0x10"));
   board.advance(60s);
   EXPECT_THAT(board.sent, IsEmpty());
   tcp.data({1});  // only when the peer speaks does it hear that nobody is there

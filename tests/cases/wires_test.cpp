@@ -17,8 +17,10 @@ namespace wizloop::test {
 namespace {
 
 using namespace chip;
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 // A host on the wires to the bench: 1 us per byte, so that each wait that looks at the clock ends. Without RSTn.
@@ -85,6 +87,46 @@ class WiresCaseTest : public CaseTest {
   std::optional<BenchPort> port;
   std::optional<w5500::BurstBus> bus;
   std::optional<w5500::Chip> driver;
+};
+
+// The same wires behind the SPI bus of a board, which sees what the controller samples.
+class BusCaseTest : public WiresCaseTest, protected wizloop::bus::AwaitedSource {
+ protected:
+  BusCaseTest() {
+    profile.cpu = Frequency{72'000'000};
+    profile.sclk = Frequency{8'000'000};
+    profile.select = 1us;
+    profile.deselect = 1us;
+  }
+  Account awaited() const override { return Account::peer; }
+
+  wizloop::bus::SpiBus& spi_bus() {
+    if (!spi_bus_) {
+      SpiTarget& target = wires ? static_cast<SpiTarget&>(*wires) : board.chip.spi();
+      spi_bus_.emplace(board.queue, budget, target, profile, board.findings,
+                       static_cast<const wizloop::bus::AwaitedSource&>(*this));
+    }
+    return *spi_bus_;
+  }
+  std::uint8_t last_miso(const Octets& mosi) {
+    std::uint8_t miso = 0;
+    spi_bus().select();
+    for (const std::uint8_t byte : mosi) miso = spi_bus().exchange(byte);
+    spi_bus().deselect();
+    return miso;
+  }
+  void write(std::uint8_t bsb, std::uint16_t offset, const Octets& data) {
+    Octets mosi = {static_cast<std::uint8_t>(offset >> 8), static_cast<std::uint8_t>(offset),
+                   static_cast<std::uint8_t>(bsb << 3 | 0x04)};
+    mosi.insert(mosi.end(), data.begin(), data.end());
+    last_miso(mosi);
+  }
+
+  wizloop::bus::BoardProfile profile;
+  Budget budget;
+
+ private:
+  std::optional<wizloop::bus::SpiBus> spi_bus_;
 };
 
 // B02 ----------------------------------------------------------------------------------------------------------------
@@ -314,6 +356,17 @@ TEST_F(B42_VersionReadsZeroAfterReset, CuredPollsUntilItsDeadline) {
   EXPECT_EQ(driver->identify(100'000).error(), w5500::Error::wrong_version);
 }
 
+TEST_F(B42_VersionReadsZeroAfterReset, AccessBeforeThePllHasLockedIsFoundWithItsTime) {
+  board.chip.set_rstn(false);
+  board.advance(1ms);
+  board.chip.set_rstn(true);
+  board.advance(200us);
+  EXPECT_THAT(board.read(0, common::VERSIONR, 1), ElementsAre(0x00));
+  EXPECT_THAT(seen(Rule::access_before_pll_lock), ElementsAre("SPI frame 200000 ns after RSTn rose"));
+  board.advance(800us);
+  EXPECT_THAT(board.read(0, common::VERSIONR, 1), ElementsAre(0x04));
+}
+
 // B44 ----------------------------------------------------------------------------------------------------------------
 
 class B44_LinkChangeRaisesNoInterrupt : public WiresCaseTest {};
@@ -377,17 +430,101 @@ TEST_F(B38_DmaClobbersWhatLiesBehind, CuredReadsRegistersWithoutDma) {
 
 // B41 ----------------------------------------------------------------------------------------------------------------
 
-class B41_WhatAWrongVersionMeans : public WiresCaseTest {};
+class B41_WhatAWrongVersionMeans : public BusCaseTest {
+ protected:
+  // What is found when VERSIONR is read over such wires.
+  std::string found_with(std::string_view fault, std::string_view text) {
+    plan(fault, text);
+    last_miso({0x00, 0x39, 0x00, 0x00});
+    return seen(Rule::wrong_version).empty() ? "" : seen(Rule::wrong_version)[0];
+  }
+};
 
 TEST_F(B41_WhatAWrongVersionMeans, GoodChipAnswersOneTwoThreeFour) {
   EXPECT_EQ(board.spi({0x00, 0x39, 0x00, 0x00}), Octets({0x01, 0x02, 0x03, 0x04}));
+  EXPECT_EQ(found_with("spi_flip", "nth=1000000"), "");
+}
+
+TEST_F(B41_WhatAWrongVersionMeans, ZeroMeansLowMisoOrReset) {
+  EXPECT_THAT(found_with("spi_miso_stuck", "always,level=0"), AllOf(HasSubstr("VERSIONR = 0x00"), HasSubstr("reset")));
+}
+
+TEST_F(B41_WhatAWrongVersionMeans, OnesMeanNoChip) {
+  EXPECT_THAT(found_with("spi_miso_stuck", "always,level=1"),
+              AllOf(HasSubstr("VERSIONR = 0xFF"), HasSubstr("no chip")));
+}
+
+TEST_F(B41_WhatAWrongVersionMeans, EightIsOneBitOut) {
+  EXPECT_THAT(found_with("spi_clock_extra", "nth=3,bit=0"), AllOf(HasSubstr("VERSIONR = 0x08"), HasSubstr("SPI mode")));
+}
+
+TEST_F(B41_WhatAWrongVersionMeans, HalfAClockOffIsTheWrongMode) {
+  EXPECT_THAT(found_with("spi_half_clock", "always,line=miso"), HasSubstr("SPI mode"));
 }
 
 TEST_F(B41_WhatAWrongVersionMeans, AddressOf24BitsReadsAnRxBufferInstead) {
   // 00 00 39: offset 0, control byte 0x39 = block 7, the RX buffer of socket 1, one byte, read.
   const std::uint8_t noise = board.chip.peek(Block{7}, 0);
-  EXPECT_EQ(board.spi({0x00, 0x00, 0x39, 0x00})[3], noise);
+  EXPECT_EQ(last_miso({0x00, 0x00, 0x39, 0x00}), noise);
   EXPECT_NE(noise, 0x04);
+  ASSERT_EQ(seen(Rule::wrong_version).size(), 1U);
+  EXPECT_THAT(seen(Rule::wrong_version)[0], HasSubstr("24 bits"));
+}
+
+// B43 ----------------------------------------------------------------------------------------------------------------
+
+class B43_RegistersShiftedByABit : public BusCaseTest {
+ protected:
+  void SetUp() override {
+    open_udp(0, 5000);
+    board.send(0, {1});
+    board.advance(1ms);
+    ASSERT_EQ(board.interrupts(0), 0x10);
+  }
+};
+
+TEST_F(B43_RegistersShiftedByABit, ClockTooManyMakes20Of10AndNamesTheShift) {
+  plan("spi_clock_extra", "nth=3,bit=0");
+  EXPECT_EQ(last_miso({0x00, 0x02, 0x08, 0x00}), 0x20);
+  EXPECT_THAT(seen(Rule::reserved_bits_read), ElementsAre("S0 Sn_IR = 0x20: 0x10 sampled one bit late"));
+}
+
+TEST_F(B43_RegistersShiftedByABit, WireHalfAClockOffSetsReservedBitsToo) {
+  plan("spi_half_clock", "always,line=miso");
+  EXPECT_EQ(last_miso({0x00, 0x02, 0x08, 0x00}), 0x88);  // the last bit of the header before it
+  EXPECT_EQ(times(Rule::reserved_bits_read), 1U);
+}
+
+TEST_F(B43_RegistersShiftedByABit, CuredWiresShowWhatTheChipHolds) {
+  plan("spi_flip", "nth=1000000");
+  EXPECT_EQ(last_miso({0x00, 0x02, 0x08, 0x00}), 0x10);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+// B53 ----------------------------------------------------------------------------------------------------------------
+
+class B53_AnotherDeviceOnTheBus : public BusCaseTest {};
+
+TEST_F(B53_AnotherDeviceOnTheBus, TwoSelectsLowAreFoundWithTheirTime) {
+  board.advance(5ms);
+  spi_bus().other_select(true);
+  EXPECT_EQ(last_miso({0x00, 0x39, 0x00, 0x00}), 0x04);
+  EXPECT_THAT(seen(Rule::two_selects_low), ElementsAre("SCSn of the W5500 fell while another device was selected"));
+  EXPECT_GE(board.findings.all()[0].at, Instant{5ms});
+}
+
+TEST_F(B53_AnotherDeviceOnTheBus, DeviceThatDrivesMisoSpoilsALength) {
+  plan("spi_miso_contention", "always,byte=3");
+  EXPECT_EQ(last_miso({0x00, 0x1E, 0x08, 0x00}) & ~0x03, 0);
+  EXPECT_EQ(last_miso({0x00, 0x20, 0x08, 0x00}), 0x00);  // the high byte of Sn_TX_FSR is 0x08
+}
+
+TEST_F(B53_AnotherDeviceOnTheBus, CuredTakesTurns) {
+  spi_bus().other_select(true);
+  spi_bus().exchange(0x40);
+  spi_bus().other_select(false);
+  EXPECT_EQ(last_miso({0x00, 0x39, 0x00, 0x00}), 0x04);
+  EXPECT_THAT(broken(), IsEmpty());
 }
 
 // B26 ----------------------------------------------------------------------------------------------------------------
@@ -432,40 +569,24 @@ TEST_F(B26_LateSendokTakenForTheNext, CuredWaitsForTheResultOfTheLastOne) {
 
 // B51 ----------------------------------------------------------------------------------------------------------------
 
-class B51_SlowClockCorruptsTheData : public CaseTest, protected wizloop::bus::AwaitedSource {
+class B51_SlowClockCorruptsTheData : public BusCaseTest {
  protected:
-  Account awaited() const override { return Account::peer; }
-
   // What leaves when 255 bytes are written and sent at this clock.
   Octets sent_at(Frequency sclk) {
-    wizloop::bus::BoardProfile profile;
-    profile.cpu = Frequency{72'000'000};
     profile.sclk = sclk;
-    profile.select = 1us;
-    profile.deselect = 1us;
-    Budget budget;
-    wizloop::bus::SpiBus bus{board.queue, budget, board.chip.spi(), profile, board.findings, *this};
-    const auto write = [&bus](std::uint8_t bsb, std::uint16_t offset, const Octets& data) {
-      bus.select();
-      for (const std::uint8_t byte : {static_cast<std::uint8_t>(offset >> 8), static_cast<std::uint8_t>(offset),
-                                      static_cast<std::uint8_t>(bsb << 3 | 0x04)}) {
-        bus.exchange(byte);
-      }
-      for (const std::uint8_t byte : data) bus.exchange(byte);
-      bus.deselect();
-    };
     open_udp(0, 5000);
     write(TestBoard::tx_of(0), 0, counting(255));
     write(TestBoard::registers_of(0), socket::Sn_TX_WR, {0x00, 0xFF});
     write(TestBoard::registers_of(0), socket::Sn_CR, {sn_cr::SEND});
     finish_send(0);
-    board.command(0, sn_cr::CLOSE);
     return sent_udp();
   }
 };
 
-TEST_F(B51_SlowClockCorruptsTheData, SameBytesLeaveAtEachClock) {
-  for (const std::int64_t hz : {290'000, 1'100'000, 33'300'000}) EXPECT_EQ(sent_at(Frequency{hz}), counting(255)) << hz;
+TEST_F(B51_SlowClockCorruptsTheData, At290Kilohertz) { EXPECT_EQ(sent_at(Frequency{290'000}), counting(255)); }
+
+TEST_F(B51_SlowClockCorruptsTheData, At1100Kilohertz) {
+  EXPECT_EQ(sent_at(Frequency{1'100'000}), counting(255));
   EXPECT_THAT(broken(), IsEmpty());
 }
 
