@@ -63,8 +63,8 @@ bus::BoardProfile quick_board() {
   profile.cpu = Frequency{100'000'000};
   profile.sclk = Frequency{25'000'000};
   profile.byte = {.gap = 200ns};
-  profile.burst = bus::PathCost{.setup = 1us};
-  profile.dma = bus::PathCost{.setup = 1us, .complete = 1us};
+  profile.burst = bus::BurstCost{.setup = 1us};
+  profile.dma = bus::DmaCost{.setup = 1us, .complete = 1us};
   profile.select = 10us;  // few polls in a long wait
   profile.interrupt_latency = 1us;
   return profile;
