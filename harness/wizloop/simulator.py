@@ -270,8 +270,10 @@ class Run:
 
 def near(word: str, known: Iterable[str]) -> str:
     """' (did you mean ...?)' with the known words close to this one, or nothing."""
-    full = {bare(name): name for name in known}
-    matches = [full[match] for match in get_close_matches(bare(word), full, n=3, cutoff=0.6)]
+    full: dict[str, list[str]] = {}
+    for name in known:
+        full.setdefault(bare(name), []).append(name)
+    matches = [name for match in get_close_matches(bare(word), full, n=3, cutoff=0.6) for name in full[match]]
     return f" (did you mean {' or '.join(matches)}?)" if matches else ""
 
 

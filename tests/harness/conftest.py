@@ -153,6 +153,15 @@ def fake_simulator() -> ModuleType:
                 "question": "what MISO shows during write data",
             },
             {
+                "name": "chip.quirk.write_beyond_free",
+                "kind": "quirk",
+                "choices": ["wraps", "stops"],
+                "default": "wraps",
+                "trust": "inferred",
+                "source": "rings",
+                "question": "what a write beyond Sn_TX_FSR does",
+            },
+            {
                 "name": "chip.latency.segment_to_ack_ns",
                 "kind": "latency",
                 "choices": [],

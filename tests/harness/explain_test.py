@@ -47,6 +47,13 @@ def test_a_name_is_found_without_its_prefix(fake, wizloop, name):
     assert text.startswith("chip.quirk.tx_wr_readback")
 
 
+def test_a_full_name_wins_over_what_looks_alike(fake, wizloop):
+    _, text, _ = wizloop("explain", "chip.quirk.write_beyond_free")
+    assert text.startswith("chip.quirk.write_beyond_free")
+    _, text, _ = wizloop("explain", "write-beyond-free")
+    assert text.startswith("write-beyond-free")
+
+
 def test_a_latency_shows_its_unit(fake, wizloop):
     _, text, _ = wizloop("explain", "segment_to_ack")
     assert "5000 ns by default" in text
@@ -57,7 +64,7 @@ def test_a_latency_shows_its_unit(fake, wizloop):
     [
         ("tx_wr_readbak", "did you mean chip.quirk.tx_wr_readback?"),
         ("chip.quirk.wrte_miso", "did you mean chip.quirk.write_miso?"),
-        ("write-beyond-fre", "did you mean write-beyond-free?"),
+        ("write-beyond-fre", "did you mean write-beyond-free or chip.quirk.write_beyond_free?"),
         ("fault.spi_flop", "did you mean fault.spi_flip?"),
         ("zzz", "nothing is called 'zzz': `wizloop explain` lists all names"),
     ],
@@ -71,7 +78,7 @@ def test_an_unknown_name_brings_the_nearest(fake, wizloop, name, said):
 def test_alone_it_lists_all_names(fake, wizloop):
     code, text, _ = wizloop("explain")
     assert code == 0
-    assert "findings (3)" in text and "open questions (3)" in text
+    assert "findings (3)" in text and "open questions (4)" in text
     assert "  sclk-above-rating" in text
     assert "  chip.latency.segment_to_ack_ns" in text
 

@@ -107,11 +107,11 @@ def test_the_fault_of_the_readme_hangs_a_library_without_deadline_and_not_ours(s
 
 def test_the_answer_given_to_an_open_question_is_among_the_assumptions_of_a_run(simulator, wizloop, tmp_path):
     out = tmp_path / "run.json"
-    arguments = ["--board", "w55rp20", "--set", "chip.quirk.tx_wr_readback=plain", "--set", "total_bytes=65536"]
+    arguments = ["--board", "w55rp20", "--set", "chip.quirk.psh=last_segment", "--set", "total_bytes=65536"]
     wizloop("run", "tcp_xmit", *arguments, "--json", out)
     touched = {entry["name"]: entry for entry in json.loads(out.read_text())["assumptions"]}
-    assert touched["chip.quirk.tx_wr_readback"]["choice"] == "plain"
-    assert touched["chip.quirk.tx_wr_readback"]["trust"] == "observed"
+    assert touched["chip.quirk.psh"]["choice"] == "last_segment"
+    assert touched["chip.quirk.psh"]["trust"] == "observed"
 
 
 @pytest.mark.parametrize("option", ["--pcap", "--trace"])

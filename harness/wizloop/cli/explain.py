@@ -55,10 +55,11 @@ def entries() -> dict[str, dict[str, Any]]:
 
 def find(name: str, known: dict[str, dict[str, Any]]) -> tuple[str, Any]:
     """An entry by its name, or by the part of it that a person remembers: without prefix, with _ or - between words."""
-    for kind, of_kind in known.items():
-        for full, entry in of_kind.items():
-            if bare(name) == bare(full):
-                return kind, entry
+    for same in (str.__eq__, lambda one, other: bare(one) == bare(other)):  # a rule and a question may share the rest
+        for kind, of_kind in known.items():
+            for full, entry in of_kind.items():
+                if same(name, full):
+                    return kind, entry
     every = [full for of_kind in known.values() for full in of_kind]
     raise UsageError(f"nothing is called '{name}'{near(name, every)}: `wizloop explain` lists all names")
 
