@@ -65,13 +65,43 @@ def test_the_same_seed_gives_the_same_run_and_a_capture_beside_it(simulator, wiz
     assert (tmp_path / "one.pcapng").read_bytes() == (tmp_path / "two.pcapng").read_bytes()
 
 
-def test_tshark_reads_a_capture(simulator, wizloop, tmp_path):
+# What a clean link must not show, by another implementation: damage, and TCP that had to be repaired. A full or closed
+# window and its update are how a small buffer works.
+ANOMALIES = (
+    "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0"
+    " || icmp.checksum.status == 0 || tcp.analysis.retransmission || tcp.analysis.fast_retransmission"
+    " || tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order || tcp.analysis.lost_segment"
+    " || tcp.analysis.ack_lost_segment || tcp.analysis.duplicate_ack || tcp.analysis.keep_alive"
+    " || tcp.flags.reset == 1"
+)
+CHECKED = [f"-o{protocol}.check_checksum:TRUE" for protocol in ("ip", "tcp", "udp")]
+
+
+@pytest.mark.parametrize("scenario", ["tcp_xmit", "tcp_recv", "udp_xmit", "udp_recv", "udp_rtt", "ping_rtt"])
+@pytest.mark.parametrize("board", ["teensy40-w5500", "w55rp20"])
+def test_tshark_finds_nothing_wrong_in_a_capture(simulator, wizloop, tmp_path, scenario, board):
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed: ci/setup installs it")
-    capture = tmp_path / "ping.pcapng"
-    wizloop("run", "ping_rtt", "--board", "teensy40-w5500", "--pcap", capture)
-    read = subprocess.run(["tshark", "-r", capture], capture_output=True, text=True, timeout=60, check=True)
-    assert "Echo (ping) reply" in read.stdout
+    capture = tmp_path / "run.pcapng"
+    brief = ["--set", "total_bytes=65536"] if scenario.startswith("tcp") else []
+    code, _, _ = wizloop("run", scenario, "--board", board, *brief, "--pcap", capture)
+    assert code == 0
+
+    def frames(display_filter: str) -> list[str]:
+        command = ["tshark", "-r", str(capture), *CHECKED, "-Y", display_filter]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+
+    assert len(frames("ip")) > 20
+    assert frames(ANOMALIES) == []
+
+
+def test_a_bench_run_stays_below_100_mib(simulator):
+    """The largest of its processes, as /usr/bin/time -v reports it."""
+    bench = subprocess.Popen([sys.executable, "-m", "wizloop", "bench"], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(bench.pid, 0)
+    bench.returncode = os.waitstatus_to_exitcode(status)
+    assert bench.returncode == 0
+    assert usage.ru_maxrss < 100 * 1024  # KiB
 
 
 def test_fit_repeats_the_calibration_of_a_board(simulator, wizloop, tmp_path):
