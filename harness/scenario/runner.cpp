@@ -8,10 +8,6 @@
 namespace wizloop::scenario {
 namespace {
 
-constexpr std::string_view board_prefix = "board.";
-constexpr std::string_view fault_prefix = "fault.";
-constexpr std::string_view chip_prefix = "chip.";
-
 // What a world must know before it starts, whatever the scenario.
 ScenarioInfo info_of(const Experiment& experiment) {
   ScenarioInfo info = experiment.info();
@@ -92,9 +88,9 @@ Outcome run_to_its_end(Experiment& experiment, RequestedWorlds& worlds, const Pa
     return experiment.run(worlds, parameters);
   } catch (const bus::FirmwareHangs&) {
     const Duration now = worlds.last().now().time_since_epoch();
-    if (now >= longest_run_with_faults) {
+    if (now >= testbed::longest_run_with_faults) {
       return Outcome::failed(
-          fmt::format("with its faults the run did not end within {} s", longest_run_with_faults / 1s));
+          fmt::format("with its faults the run did not end within {} s", testbed::longest_run_with_faults / 1s));
     }
     return Outcome::failed(fmt::format("the library hangs: a call had not returned after {} s, at {} s",
                                        call_patience / 1s, static_cast<double>(now / 1ms) / 1000));
@@ -136,36 +132,28 @@ Result<RunResult> run(const RunRequest& request) {
   auto board = load_board(request.board_file);
   if (!board) return board.error();
 
-  chip::ChipConfig chip;
-  FaultPlan faults;
+  testbed::TestbedSetup around{.board = std::move(board).value(),
+                               .seed = request.seed,
+                               .pcap_file = request.pcap_file,
+                               .trace_file = request.trace_file};
   std::map<std::string, std::string> given;
   for (const auto& [name, value] : request.parameters) {
-    if (name.starts_with(board_prefix)) {
-      const auto applied = bus::apply_override(board.value(), name.substr(board_prefix.size()), value);
-      if (!applied) return applied.error();
-    } else if (name.starts_with(chip_prefix)) {
-      const auto applied = chip::set_chip_option(chip, name, value);
-      if (!applied) return applied.error();
-    } else if (name.starts_with(fault_prefix)) {
-      const auto planned = faults.add(name.substr(fault_prefix.size()), value);
-      if (!planned) return planned.error();
-    } else {
+    if (testbed::setting_prefix(name).empty()) {
       given.emplace(name, value);
+    } else if (const auto applied = testbed::apply_setting(around, name, value); !applied) {
+      return applied.error();
     }
   }
   const ScenarioInfo info = info_of(*experiment.value());
   auto parameters = Parameters::make(info.parameters, given);
   if (!parameters) return parameters.error();
 
-  Setup setup{.board = board.value(),
+  const bool strict = around.chip.strict;
+  Setup setup{.testbed = std::move(around),
               .path = request.path,
-              .library = request.library.empty() ? board.value().library : request.library,
-              .seed = request.seed,
-              .buffer_kib = static_cast<std::uint8_t>(parameters.value().number("buffer_kib")),
-              .chip = chip,
-              .faults = faults,
-              .pcap_file = request.pcap_file,
-              .trace_file = request.trace_file};
+              .library = request.library,
+              .buffer_kib = static_cast<std::uint8_t>(parameters.value().number("buffer_kib"))};
+  if (setup.library.empty()) setup.library = setup.testbed.board.library;
   RequestedWorlds worlds{setup};
   if (const auto error = worlds.prepare()) return *error;
   const Outcome outcome = run_to_its_end(*experiment.value(), worlds, parameters.value());
@@ -173,7 +161,7 @@ Result<RunResult> run(const RunRequest& request) {
   World& world = worlds.last();
   RunResult result;
   result.scenario = request.scenario;
-  result.board = board.value().name;
+  result.board = setup.testbed.board.name;
   result.path = request.path;
   result.library = setup.library;
   result.seed = request.seed;
@@ -186,13 +174,13 @@ Result<RunResult> run(const RunRequest& request) {
   result.virtual_time = world.now().time_since_epoch();
   result.spi_bytes = world.bus().bytes();
   result.frames_on_wire = world.frames_on_wire();
-  result.findings = world.findings().all();
-  for (const Rule rule : world.findings().failing(chip.strict)) result.unannounced.emplace_back(text_of(rule).id);
-  result.assumptions = assumptions(world.quirks());
-  result.faults = world.faults();
+  result.findings = world.testbed().findings().all();
+  for (const Rule rule : world.testbed().findings().failing(strict)) result.unannounced.emplace_back(text_of(rule).id);
+  result.assumptions = assumptions(world.testbed().chip().quirks());
+  result.faults = world.testbed().faults();
   result.failure = outcome.failure;
   if (result.failure.empty() && !result.unannounced.empty()) {
-    result.failure = fmt::format("findings {}: {}", chip.strict ? "under chip.preset=strict" : "that nobody announced",
+    result.failure = fmt::format("findings {}: {}", strict ? "under chip.preset=strict" : "that nobody announced",
                                  fmt::join(result.unannounced, ", "));
   }
   seal(result, world.fingerprint());

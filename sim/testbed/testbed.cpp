@@ -1,0 +1,123 @@
+#include "sim/testbed/testbed.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace wizloop::testbed {
+namespace {
+
+constexpr std::string_view board_prefix = "board.";
+constexpr std::string_view chip_prefix = "chip.";
+constexpr std::string_view fault_prefix = "fault.";
+
+}  // namespace
+
+std::string_view setting_prefix(std::string_view name) {
+  for (const std::string_view prefix : {board_prefix, chip_prefix, fault_prefix}) {
+    if (name.starts_with(prefix)) return prefix;
+  }
+  return {};
+}
+
+Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value) {
+  const std::string_view prefix = setting_prefix(name);
+  if (prefix == board_prefix) return bus::apply_override(setup.board, name.substr(prefix.size()), value);
+  if (prefix == chip_prefix) return chip::set_chip_option(setup.chip, name, value);
+  if (prefix == fault_prefix) return setup.faults.add(name.substr(prefix.size()), value);
+  return Error{fmt::format("unknown setting \"{}\", expected board.KEY, chip.OPTION or fault.NAME", name)};
+}
+
+Testbed::~Testbed() = default;
+
+Result<std::unique_ptr<Testbed>> Testbed::create(TestbedSetup setup) {
+  std::unique_ptr<Testbed> bed{new Testbed{std::move(setup)}};
+  if (const auto error = bed->build()) return *error;
+  return bed;
+}
+
+std::optional<Error> Testbed::build() {
+  for (const bus::Announcement& announcement : setup_.board.announced) {
+    findings_.announce(rule_of(announcement.rule).value(), announcement.reason);
+  }
+  if (const auto error = open_files()) return error;
+  faults_.emplace(setup_.faults, queue_, random_, trace_);
+  build_cable_and_chip();
+  if (const auto error = build_far_end()) return error;
+  link_->observe(fingerprint_observer_);
+  if (pcap_) {
+    capture_.emplace(*pcap_);
+    link_->observe(*capture_);
+  }
+  build_bus();
+  return std::nullopt;
+}
+
+std::optional<Error> Testbed::open_files() {
+  if (setup_.trace_file) {
+    auto text = TextTrace::open(*setup_.trace_file);
+    if (!text) return text.error();
+    text_trace_ = std::move(text).value();
+    trace_.add(*text_trace_);
+  }
+  if (setup_.pcap_file) {
+    auto pcap = wire::PcapngWriter::open(*setup_.pcap_file, "cable", setup_.note);
+    if (!pcap) return pcap.error();
+    pcap_ = std::move(pcap).value();
+  }
+  return std::nullopt;
+}
+
+void Testbed::build_cable_and_chip() {
+  link_.emplace(queue_, random_, net::LinkProfile{});
+  if (net::LinkFaults::wanted(*faults_)) {
+    link_->on_change([this](bool up) { chip_->plug(up); });
+    link_->inject(*faults_, frames_);
+  }
+  if (net::FaultyPeer::wanted(*faults_)) {
+    faulty_peer_.emplace(queue_, frames_, *faults_, net::FaultyPeer::Target{board_mac, board_ip});
+    link_->filter_host(*faulty_peer_);
+  }
+  chip_.emplace(queue_, frames_, trace_, findings_, random_, setup_.chip);
+  link_->attach(net::End::board, *chip_);
+  chip_->connect(link_->transmitter(net::End::board));
+  chip_->plug_in_settled();
+  chip_->inject(*faults_);
+}
+
+std::optional<Error> Testbed::build_far_end() {
+  if (setup_.station != nullptr) {
+    link_->attach(net::End::host, *setup_.station);
+    return std::nullopt;
+  }
+  auto pc = net::LwipHost::create(queue_, frames_,
+                                  {.mac = pc_mac, .ip = pc_ip, .profile = setup_.board.peer, .seed = setup_.seed});
+  if (!pc) return pc.error();
+  pc_ = std::move(pc).value();
+  pc_->plug_into(*link_, net::End::host);
+  return std::nullopt;
+}
+
+void Testbed::build_bus() {
+  if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, *faults_);
+  chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : chip_->spi();
+  bus_.emplace(queue_, budget_, target, setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
+  bus_->inject(*faults_);
+  if (!setup_.faults.empty()) bus_->end_run_at(Instant{longest_run_with_faults});
+  if (bus::FaultyIntn::wanted(*faults_)) faulty_intn_.emplace(queue_, *chip_, *faults_);
+}
+
+Account Testbed::awaited() const {
+  if (link_->busy(queue_.now())) return Account::wire;
+  return chip_->busy() ? Account::chip : Account::peer;
+}
+
+std::optional<Error> Testbed::finish_files() {
+  if (pcap_) {
+    if (const auto error = pcap_->close()) return error;
+  }
+  if (text_trace_) return text_trace_->close();
+  return std::nullopt;
+}
+
+}  // namespace wizloop::testbed

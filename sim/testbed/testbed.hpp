@@ -1,0 +1,125 @@
+// One board with its chip and bus, a cable, and what is at the other end of it: everything around the firmware of a
+// run. Whoever brings the firmware (a scenario, the C ABI, the Python module) builds on this.
+//
+//   TestbedSetup setup{.board = bus::load_board("boards/w55rp20.toml").value()};
+//   if (const auto set = apply_setting(setup, "fault.link_loss", "ppm=1000"); !set) return set.error();
+//   Result<std::unique_ptr<Testbed>> bed = Testbed::create(setup);
+//   bed.value()->bus().select(); ...
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "sim/bus/faulty_intn.hpp"
+#include "sim/bus/faulty_spi.hpp"
+#include "sim/bus/profile.hpp"
+#include "sim/bus/spi_bus.hpp"
+#include "sim/chip/chip.hpp"
+#include "sim/core/fault.hpp"
+#include "sim/core/fingerprint.hpp"
+#include "sim/core/text_trace.hpp"
+#include "sim/net/faulty_peer.hpp"
+#include "sim/net/link.hpp"
+#include "sim/net/lwip_host.hpp"
+#include "sim/net/observers.hpp"
+#include "sim/wire/pcapng.hpp"
+
+namespace wizloop::testbed {
+
+// The addresses of every run; a driver that brings its own addresses is free to.
+inline constexpr wire::Ipv4Address pc_ip = wire::ipv4(192, 168, 1, 10);
+inline constexpr wire::Ipv4Address board_ip = wire::ipv4(192, 168, 1, 20);
+inline constexpr wire::MacAddress pc_mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0x10};
+inline constexpr wire::MacAddress board_mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0x20};
+
+// With faults nobody knows when a run ends by itself, so it ends here.
+inline constexpr Duration longest_run_with_faults = 600s;
+
+struct TestbedSetup {
+  bus::BoardProfile board;
+  std::uint64_t seed = 1;
+  chip::ChipConfig chip{};
+  FaultPlan faults{};
+  std::optional<std::filesystem::path> pcap_file{};
+  std::optional<std::filesystem::path> trace_file{};
+  std::string note{};                  // in the capture: what ran
+  wire::FrameSink* station = nullptr;  // at the far end of the cable in place of the PC
+};
+
+// What `name` is about: board.KEY (a number of the board file), chip.OPTION, fault.NAME. Null: none of these.
+std::string_view setting_prefix(std::string_view name);
+
+// One setting by the name that a user types. The error says what was expected.
+Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value);
+
+class Testbed final : private bus::AwaitedSource {
+ public:
+  // The error is the user's (a file that cannot be written) or the machine's (no lwIP). The cable is in, the link is
+  // up.
+  static Result<std::unique_ptr<Testbed>> create(TestbedSetup setup);
+  Testbed(const Testbed&) = delete;
+  Testbed& operator=(const Testbed&) = delete;
+  ~Testbed();
+
+  const bus::BoardProfile& board() const { return setup_.board; }
+  EventQueue& queue() { return queue_; }
+  Instant now() const { return queue_.now(); }
+  const Random& random() const { return random_; }
+  Trace& trace() { return trace_; }
+  Findings& findings() { return findings_; }
+  const Findings& findings() const { return findings_; }
+  Budget& budget() { return budget_; }
+  Fingerprint& fingerprint() { return fingerprint_; }
+  wire::FramePool& frames() { return frames_; }
+  net::Link& link() { return *link_; }
+  const net::Link& link() const { return *link_; }
+  chip::Chip& chip() { return *chip_; }
+  const chip::Chip& chip() const { return *chip_; }
+  bus::SpiBus& bus() { return *bus_; }
+  // INTn as the board sees it; null: the wire is sound, and INTn is the chip's pin.
+  bus::FaultyIntn* faulty_intn() { return faulty_intn_ ? &*faulty_intn_ : nullptr; }
+  bool intn_low() { return faulty_intn_ ? faulty_intn_->low() : !chip_->intn(); }
+  // Only without a `station` of one's own.
+  net::LwipHost& pc() { return *pc_; }
+  std::vector<StruckFault> faults() const { return faults_->struck(); }
+
+  // Flushes captures and traces, once. The error says which file could not be written.
+  std::optional<Error> finish_files();
+
+ private:
+  explicit Testbed(TestbedSetup setup) : setup_{std::move(setup)}, random_{setup_.seed} {}
+  std::optional<Error> build();
+  std::optional<Error> open_files();
+  void build_cable_and_chip();
+  std::optional<Error> build_far_end();
+  void build_bus();
+  Account awaited() const override;
+
+  TestbedSetup setup_;
+  wire::FramePool frames_;
+  EventQueue queue_;  // may end with frames in flight
+  Random random_;
+  Trace trace_;
+  Findings findings_;
+  Budget budget_;
+  Fingerprint fingerprint_;
+  std::optional<Faults> faults_;
+  std::optional<net::FaultyPeer> faulty_peer_;
+  std::optional<net::Link> link_;
+  std::optional<chip::Chip> chip_;
+  std::optional<bus::FaultySpi> faulty_spi_;
+  std::optional<bus::FaultyIntn> faulty_intn_;
+  std::optional<bus::SpiBus> bus_;
+  std::unique_ptr<net::LwipHost> pc_;
+  net::FingerprintObserver fingerprint_observer_{fingerprint_};
+  std::unique_ptr<wire::PcapngWriter> pcap_;
+  std::optional<net::CaptureObserver> capture_;
+  std::unique_ptr<TextTrace> text_trace_;
+};
+
+}  // namespace wizloop::testbed
