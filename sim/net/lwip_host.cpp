@@ -5,6 +5,8 @@
 
 #include "sim/net/lwip_library.hpp"
 #include "sim/net/tcp_connection.hpp"
+#include "sim/net/udp_port.hpp"
+#include "sim/wire/udp.hpp"
 
 namespace wizloop::net {
 namespace {
@@ -106,6 +108,7 @@ void LwipHost::accept(wire::FramePtr frame, Instant at) {
 }
 
 void LwipHost::process(wire::FramePtr frame) {
+  if (take_from_unaddressed(frame->data())) return;
   Call lwip{*this};
   pbuf* packet = lwip->pbuf_alloc(PBUF_RAW, static_cast<u16_t>(frame->size), PBUF_RAM);
   WIZ_ASSERT(packet != nullptr);
@@ -114,13 +117,43 @@ void LwipHost::process(wire::FramePtr frame) {
   if (interface_->input(packet, interface_.get()) != ERR_OK) lwip->pbuf_free(packet);
 }
 
+// True if the frame holds IPv4 from 0.0.0.0, an address that only a station without one may use (RFC 1122 3.2.1.3).
+// lwIP takes it for an old form of broadcast and drops it unless built with its DHCP client, which Debian's is not.
+bool LwipHost::take_from_unaddressed(Bytes frame) {
+  constexpr std::size_t source_at = wire::ethernet_header_bytes + 12;
+  if (frame.size() < source_at + 4 || load32(&frame[source_at]) != 0 || load16(&frame[12]) != wire::type_ipv4) {
+    return false;
+  }
+  const Bytes packet = frame.subspan(wire::ethernet_header_bytes);
+  const auto ip = wire::Ipv4Header::parse(packet);
+  const wire::Ipv4Address subnet_broadcast = config_.ip | ~config_.mask;
+  if (!ip || ip->protocol != wire::protocol_udp || ip->is_fragment() ||
+      (ip->destination != config_.ip && ip->destination != wire::broadcast_ipv4 &&
+       ip->destination != subnet_broadcast)) {
+    return true;
+  }
+  const Bytes message = packet.subspan(ip->header_bytes, ip->total_length - ip->header_bytes);
+  const auto udp = wire::UdpHeader::parse(*ip, message);
+  if (!udp) return true;
+  for (UdpPort* port : udp_ports_) {
+    if (port->number() != udp->destination_port) continue;
+    port->receive_({0, udp->source_port},
+                   message.subspan(wire::UdpHeader::bytes, udp->length - wire::UdpHeader::bytes));
+    break;
+  }
+  return true;
+}
+
 void LwipHost::transmit(const pbuf* packet) {
-  WIZ_ASSERT(cable_ != nullptr);
   WIZ_ASSERT(packet->tot_len <= wire::max_frame_bytes);
   wire::FramePtr frame = pool_.take();
   frame->size = packet->tot_len;
   library_->pbuf_copy_partial(packet, frame->bytes.data(), packet->tot_len, 0);
+  transmit(std::move(frame));
+}
 
+void LwipHost::transmit(wire::FramePtr frame) {
+  WIZ_ASSERT(cable_ != nullptr);
   ++counters_.sent;
   last_start_ = std::max(queue_.now(), interface_free_at_);
   interface_free_at_ = last_start_ + wire::time_on_wire(frame->size, bit_rate_) + wire::inter_packet_gap(bit_rate_);

@@ -7,6 +7,9 @@
 //
 // Received frames reach lwIP `turnaround` after their last bit: delayed, not serialised. What lwIP sends leaves through
 // a network interface that takes one frame at a time and keeps the inter-packet gap.
+//
+// A station without an address can talk to this PC, as to one that serves DHCP: datagrams from 0.0.0.0, which the
+// packaged lwIP drops, reach the UDP ports past lwIP.
 #pragma once
 
 #include <memory>
@@ -28,6 +31,7 @@ namespace wizloop::net {
 
 class LwipLibrary;
 class TcpConnection;
+class UdpPort;
 
 class LwipHost final : public Host, private wire::FrameSink {
  public:
@@ -70,12 +74,15 @@ class LwipHost final : public Host, private wire::FrameSink {
 
  private:
   friend class TcpConnection;
+  friend class UdpPort;
 
   LwipHost(EventQueue& queue, wire::FramePool& pool, const HostConfig& config);
   void start();
   void accept(wire::FramePtr frame, Instant at) override;
   void process(wire::FramePtr frame);
+  bool take_from_unaddressed(Bytes frame);
   void transmit(const pbuf* packet);
+  void transmit(wire::FramePtr frame);
   void arm_timer();
   void on_timer();
 
@@ -103,6 +110,7 @@ class LwipHost final : public Host, private wire::FrameSink {
   DelayLine turnaround_;
   Timer timer_;  // lwIP's next timeout
   std::vector<TcpConnection*> connections_;
+  std::vector<UdpPort*> udp_ports_;
 };
 
 }  // namespace wizloop::net

@@ -6,6 +6,7 @@
 
 #include "sim/net/lwip_host.hpp"
 #include "sim/net/lwip_library.hpp"
+#include "sim/wire/udp.hpp"
 
 namespace wizloop::net {
 
@@ -31,9 +32,11 @@ UdpPort::UdpPort(LwipHost& host, std::uint16_t port, Receive receive) : host_{ho
         call->pbuf_free(packet);
       },
       this);
+  host_.udp_ports_.push_back(this);
 }
 
 UdpPort::~UdpPort() {
+  std::erase(host_.udp_ports_, this);
   LwipHost::Call lwip{host_};
   lwip->udp_remove(pcb_);
 }
@@ -49,5 +52,29 @@ bool UdpPort::send(const Address& to, Bytes payload) {
   lwip->pbuf_free(packet);
   return error == ERR_OK;
 }
+
+void UdpPort::send_to(const wire::MacAddress& neighbour, const Address& to, Bytes payload) {
+  WIZ_ASSERT(payload.size() <= max_payload_bytes);
+  const std::size_t message_bytes = wire::UdpHeader::bytes + payload.size();
+  const std::size_t packet_bytes = wire::Ipv4Header::bytes + message_bytes;
+  wire::FramePtr frame = host_.pool_.take();
+  frame->size = wire::ethernet_header_bytes + packet_bytes;
+  std::uint8_t* at = frame->bytes.data();
+  wire::EthernetHeader{neighbour, host_.config_.mac, wire::type_ipv4}.emit(at);
+  at += wire::ethernet_header_bytes;
+  wire::Ipv4Header{.total_length = static_cast<std::uint16_t>(packet_bytes),
+                   .flags_and_fragment = 0x4000,
+                   .protocol = wire::protocol_udp,
+                   .source = host_.config_.ip,
+                   .destination = to.ip}
+      .emit(at);
+  at += wire::Ipv4Header::bytes;
+  std::copy(payload.begin(), payload.end(), at + wire::UdpHeader::bytes);
+  wire::UdpHeader{.source_port = number(), .destination_port = to.port}.emit(host_.config_.ip, to.ip,
+                                                                             {at, message_bytes});
+  host_.transmit(std::move(frame));
+}
+
+std::uint16_t UdpPort::number() const { return pcb_->local_port; }
 
 }  // namespace wizloop::net

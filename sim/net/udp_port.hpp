@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "sim/core/bytes.hpp"
+#include "sim/wire/ethernet.hpp"
 #include "sim/wire/ipv4.hpp"
 
 struct udp_pcb;
@@ -21,7 +22,7 @@ class UdpPort {
     wire::Ipv4Address ip = 0;
     std::uint16_t port = 0;
   };
-  // The payload is valid during the call only.
+  // The payload is valid during the call only. From a station without an address, `from.ip` is 0.
   using Receive = std::function<void(const Address& from, Bytes payload)>;
 
   static constexpr std::size_t max_payload_bytes = 1472;  // in one frame: datagrams are never cut into fragments here
@@ -32,10 +33,18 @@ class UdpPort {
   UdpPort& operator=(const UdpPort&) = delete;
   ~UdpPort();
 
-  // False if there is no route; lwIP drops a datagram silently if too many wait for the neighbour's MAC.
+  // False if there is no route; lwIP drops a datagram silently if too many wait for the neighbour's MAC. Broadcast
+  // addresses need no permission.
   bool send(const Address& to, Bytes payload);
 
+  // To a neighbour that cannot answer ARP because it does not have the address yet (RFC 2131 4.1).
+  void send_to(const wire::MacAddress& neighbour, const Address& to, Bytes payload);
+
+  std::uint16_t number() const;
+
  private:
+  friend class LwipHost;
+
   LwipHost& host_;
   udp_pcb* pcb_;
   Receive receive_;

@@ -11,8 +11,10 @@
 #include "sim/core/fingerprint.hpp"
 #include "sim/net/lwip_host.hpp"
 #include "sim/net/observers.hpp"
+#include "sim/net/udp_port.hpp"
 #include "sim/wire/arp.hpp"
 #include "sim/wire/tcp.hpp"
+#include "sim/wire/udp.hpp"
 
 namespace wizloop::net {
 
@@ -62,6 +64,26 @@ inline std::optional<TcpSegment> tcp_in(Bytes frame) {
   return TcpSegment{*tcp, segment.size() - tcp->header_bytes};
 }
 
+struct UdpDatagram {
+  wire::MacAddress destination;
+  wire::Ipv4Header ip;
+  wire::UdpHeader header;
+  std::vector<std::uint8_t> payload;
+};
+
+inline std::optional<UdpDatagram> udp_in(Bytes frame) {
+  const auto ethernet = wire::EthernetHeader::parse(frame);
+  if (!ethernet || ethernet->type != wire::type_ipv4) return std::nullopt;
+  const Bytes packet = frame.subspan(wire::ethernet_header_bytes);
+  const auto ip = wire::Ipv4Header::parse(packet);
+  if (!ip || ip->protocol != wire::protocol_udp) return std::nullopt;
+  const Bytes message = packet.subspan(ip->header_bytes, ip->total_length - ip->header_bytes);
+  const auto udp = wire::UdpHeader::parse(*ip, message);
+  if (!udp) return std::nullopt;
+  const Bytes payload = message.subspan(wire::UdpHeader::bytes, udp->length - wire::UdpHeader::bytes);
+  return UdpDatagram{ethernet->destination, *ip, *udp, {payload.begin(), payload.end()}};
+}
+
 // Two PCs on one cable: `board` at the board's end, `pc` at the host's end.
 struct TwoHosts {
   explicit TwoHosts(const PeerProfile& pc_profile = {}, const LinkProfile& link_profile = {},
@@ -105,6 +127,8 @@ struct HostAndStation : wire::FrameSink {
     } else if (const auto segment = tcp_in(frame->data())) {
       segments.push_back({*segment, queue.now()});
       if (on_segment) on_segment(*segment);
+    } else if (auto datagram = udp_in(frame->data())) {
+      datagrams.push_back({std::move(*datagram), queue.now()});
     }
   }
 
@@ -147,8 +171,32 @@ struct HostAndStation : wire::FrameSink {
     return send(std::move(frame)) + wire::time_on_wire(size, fast_ethernet);
   }
 
+  // To the PC's MAC if `to.ip` is its address, else as a broadcast. Returns when its last bit is in.
+  Instant send_udp(const UdpPort::Address& from, const UdpPort::Address& to, Bytes payload) {
+    wire::FramePtr frame = pool.take();
+    const std::size_t message_bytes = wire::UdpHeader::bytes + payload.size();
+    frame->size = wire::ethernet_header_bytes + wire::Ipv4Header::bytes + message_bytes;
+    std::uint8_t* at = frame->bytes.data();
+    wire::EthernetHeader{to.ip == pc_ip ? pc_mac : wire::broadcast_mac, board_mac, wire::type_ipv4}.emit(at);
+    at += wire::ethernet_header_bytes;
+    wire::Ipv4Header{.total_length = static_cast<std::uint16_t>(wire::Ipv4Header::bytes + message_bytes),
+                     .protocol = wire::protocol_udp,
+                     .source = from.ip,
+                     .destination = to.ip}
+        .emit(at);
+    at += wire::Ipv4Header::bytes;
+    std::copy(payload.begin(), payload.end(), at + wire::UdpHeader::bytes);
+    wire::UdpHeader{.source_port = from.port, .destination_port = to.port}.emit(from.ip, to.ip, {at, message_bytes});
+    const std::size_t size = frame->size;
+    return send(std::move(frame)) + wire::time_on_wire(size, fast_ethernet);
+  }
+
   struct Seen {
     TcpSegment segment;
+    Instant at;  // its last bit
+  };
+  struct SeenDatagram {
+    UdpDatagram datagram;
     Instant at;  // its last bit
   };
 
@@ -157,7 +205,8 @@ struct HostAndStation : wire::FrameSink {
   FrameLog log;
   Link link;
   std::unique_ptr<LwipHost> pc;
-  std::vector<Seen> segments;  // from the PC
+  std::vector<Seen> segments;           // from the PC
+  std::vector<SeenDatagram> datagrams;  // from the PC
   std::function<void(const TcpSegment&)> on_segment;
 
  private:

@@ -153,5 +153,76 @@ TEST_F(UdpTest, EchoSendsBackAfterTheTurnaround) {
   EXPECT_EQ(echo.counters().bytes, 8u);
 }
 
+constexpr std::uint8_t question[] = {1, 2, 3, 4, 5};
+
+TEST(UdpPort, HearsAStationWithoutAnAddress) {
+  HostAndStation net{{.turnaround = 25us}};
+  std::vector<Instant> heard;
+  UdpPort port{*net.pc, 67, [&](const UdpPort::Address& from, Bytes payload) {
+                 EXPECT_EQ(from.ip, 0u);
+                 EXPECT_EQ(from.port, 68);
+                 EXPECT_THAT(payload, testing::ElementsAreArray(question));
+                 heard.push_back(net.queue.now());
+               }};
+  const Instant limited = net.send_udp({0, 68}, {wire::broadcast_ipv4, 67}, question);
+  const Instant of_the_subnet = net.send_udp({0, 68}, {pc_ip | 0xFF, 67}, question);
+  const Instant unicast = net.send_udp({0, 68}, {pc_ip, 67}, question);
+  net.run(1ms);
+  EXPECT_THAT(heard, ElementsAre(limited + 25us, of_the_subnet + 25us, unicast + 25us));
+}
+
+TEST(UdpPort, LeavesAloneWhatAStationWithoutAnAddressSendsElsewhere) {
+  HostAndStation net{{}};
+  std::uint64_t heard = 0;
+  UdpPort port{*net.pc, 67, [&](const UdpPort::Address&, Bytes) { ++heard; }};
+  net.send_udp({0, 68}, {wire::broadcast_ipv4, 68}, question);
+  net.send_udp({0, 68}, {pc_ip + 1, 67}, question);
+  net.run(1ms);
+  EXPECT_EQ(heard, 0u);
+  EXPECT_EQ(net.pc->counters().sent, 0u);
+}
+
+TEST(UdpPort, HearsABroadcastFromAStationWithAnAddress) {
+  HostAndStation net{{}};
+  std::uint64_t heard = 0;
+  UdpPort port{*net.pc, 67, [&](const UdpPort::Address& from, Bytes) {
+                 EXPECT_EQ(from.ip, board_ip);
+                 ++heard;
+               }};
+  net.send_udp({board_ip, 68}, {wire::broadcast_ipv4, 67}, question);
+  net.send_udp({board_ip, 68}, {pc_ip | 0xFF, 67}, question);
+  net.run(1ms);
+  EXPECT_EQ(heard, 2u);
+}
+
+TEST(UdpPort, SendsToEverybody) {
+  HostAndStation net{{}};
+  UdpPort port{*net.pc, 67, [](const UdpPort::Address&, Bytes) {}};
+  EXPECT_TRUE(port.send({wire::broadcast_ipv4, 68}, question));
+  net.run(1ms);
+  ASSERT_EQ(net.datagrams.size(), 1u);
+  const UdpDatagram& datagram = net.datagrams[0].datagram;
+  EXPECT_EQ(datagram.destination, wire::broadcast_mac);
+  EXPECT_EQ(datagram.ip.source, pc_ip);
+  EXPECT_EQ(datagram.ip.destination, wire::broadcast_ipv4);
+  EXPECT_THAT(datagram.payload, testing::ElementsAreArray(question));
+}
+
+TEST(UdpPort, SendsToANeighbourThatDoesNotKnowItsAddressYet) {
+  HostAndStation net{{}};
+  UdpPort port{*net.pc, 67, [](const UdpPort::Address&, Bytes) {}};
+  port.send_to(board_mac, {wire::ipv4(192, 168, 1, 77), 68}, question);
+  net.run(1ms);
+  EXPECT_EQ(net.pc->counters().sent, 1u);  // no ARP
+  ASSERT_EQ(net.datagrams.size(), 1u);
+  const UdpDatagram& datagram = net.datagrams[0].datagram;
+  EXPECT_EQ(datagram.destination, board_mac);
+  EXPECT_EQ(datagram.ip.source, pc_ip);
+  EXPECT_EQ(datagram.ip.destination, wire::ipv4(192, 168, 1, 77));
+  EXPECT_EQ(datagram.header.source_port, 67);
+  EXPECT_EQ(datagram.header.destination_port, 68);
+  EXPECT_THAT(datagram.payload, testing::ElementsAreArray(question));
+}
+
 }  // namespace
 }  // namespace wizloop::net
