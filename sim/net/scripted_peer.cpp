@@ -149,7 +149,7 @@ void ScriptedPeer::send_at(Instant first_bit, Bytes frame, bool fcs_good) {
 Instant ScriptedPeer::send(Bytes frame, bool fcs_good) {
   WIZ_ASSERT(cable_ != nullptr);
   wire::FramePtr copy = frames_.copy(frame);
-  if (copy->size < wire::min_frame_bytes) {
+  if (fcs_good && copy->size < wire::min_frame_bytes) {
     std::fill(copy->bytes.begin() + static_cast<std::ptrdiff_t>(copy->size),
               copy->bytes.begin() + wire::min_frame_bytes, std::uint8_t{0});
     copy->size = wire::min_frame_bytes;

@@ -84,7 +84,8 @@ class ScriptedPeer final : public Host, private wire::FrameSink {
   // Answers requests for its own address from now on, the profile's turnaround after their last bit; or no longer.
   void answer_arp(bool answers) { answers_arp_ = answers; }
 
-  // What goes out. A frame starts at `first_bit`, or as soon after it as the line is free.
+  // What goes out. A frame starts at `first_bit`, or as soon after it as the line is free. One with a bad FCS is not
+  // padded: a short one is what a collision leaves of a frame.
   void send_at(Instant first_bit, Bytes frame, bool fcs_good = true);
   // Now; returns the instant at which its last bit will have gone out.
   Instant send(Bytes frame, bool fcs_good = true);

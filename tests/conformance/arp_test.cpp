@@ -310,6 +310,15 @@ TEST_F(ArpTest, OwnMacIsNoConflict) {
 }
 
 // 5.1: a change of RTR counts from the next start of the timer.
+TEST_F(ArpTest, RcrWrittenWhileWaitingCountsFromTheNextStart) {
+  send(0, {1});
+  wait(100ms);
+  set("RCR", 1);  // the second request is the last
+  wait(5s);
+  EXPECT_EQ(peer().seen().size(), 2U);
+  EXPECT_EQ(interrupts(0), ir::TIMEOUT);
+}
+
 TEST_F(ArpTest, RtrWrittenWhileWaitingCountsFromTheNextRequest) {
   REQUIRES(exact_time);
   send(0, {1});

@@ -112,6 +112,22 @@ TEST_F(CommandTest, CloseLeavesEachTcpStateSilently) {
   EXPECT_SILENCE();
 }
 
+// 3.2: socket() of ioLibrary, CLOSE first, and its close(): over and over, in every mode.
+TEST_F(CommandTest, SocketAndCloseOfIolibraryWork) {
+  for (const auto& [sn_mr, state] :
+       {std::pair{mode::TCP, sr::INIT}, {mode::UDP, sr::UDP}, {mode::MACRAW, sr::MACRAW}, {mode::IPRAW, sr::IPRAW}}) {
+    command(0, cr::CLOSE);
+    set(0, "Sn_IR", 0xFF);
+    EXPECT_EQ(status(0), sr::CLOSED);
+    set(0, "Sn_MR", sn_mr);
+    set(0, "Sn_PORT", 5000);
+    command(0, cr::OPEN);
+    EXPECT_EQ(get(0, "Sn_CR"), 0U);
+    EXPECT_EQ(status(0), state);
+    EXPECT_EQ(interrupts(0), 0U);
+  }
+}
+
 // 3.4: Sn_SR of a socket does not touch that of another.
 TEST_F(CommandTest, StatesAreEachSocketsOwn) {
   open(2, mode::UDP, 1);
@@ -119,6 +135,19 @@ TEST_F(CommandTest, StatesAreEachSocketsOwn) {
   open(7, mode::TCP, 3);
   const std::uint64_t expected[] = {sr::LISTEN, 0, sr::UDP, 0, 0, 0, 0, sr::INIT};
   for (int n = 0; n < 8; ++n) EXPECT_EQ(status(n), expected[n]) << n;
+}
+
+// 2.1, 5.10: PPPoE framing is not modelled, and a run that needs it says so.
+TEST_F(CommandTest, PppoeIsStoredAndFoundNotToBeModelled) {
+  REQUIRES(judge);
+  set("MR", 0x08);
+  EXPECT_EQ(get("MR"), 0x08U);
+  open(0, mode::UDP, 5000);
+  address(0, wire::broadcast_ipv4, 9);
+  EXPECT_EQ(target().broken_rules(), (std::vector<std::string>{}));  // the bit alone: two libraries probe with it
+  send(0, counting(10));
+  wait(1ms);
+  EXPECT_EQ(target().broken_rules(), (std::vector<std::string>{"not-modelled"}));
 }
 
 // 4.4, 12 no. 14.

@@ -116,6 +116,15 @@ TEST_F(IpTest, PaddingIsNotData) {
 
 TEST_F(IpTest, BadFcsIsDropped) { EXPECT_EQ(received_after(peer().udp(1, 5000, counting(30)), false), 0U); }
 
+// What a collision leaves of a frame, at every length below the shortest legal one.
+TEST_F(IpTest, RuntsAreDropped) {
+  const Octets frame = peer().udp(1, 5000, counting(30));
+  for (std::size_t bytes = 14; bytes < 60; ++bytes) {
+    EXPECT_EQ(received_after(Octets(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(bytes)), false), 0U);
+  }
+  EXPECT_EQ(received_after(frame), 38U);
+}
+
 TEST_F(IpTest, OversizedFrameIsDropped) {
   Octets frame = peer().udp(1, 5000, counting(1472));
   frame.push_back(0);  // 1515, 1519 with its FCS

@@ -53,6 +53,26 @@ TEST_F(IprawTest, PacketThatDoesNotFitIsDropped) {
   EXPECT_EQ(received_after(some_protocol, counting(556)), 562U);
 }
 
+// 3.5.
+TEST_F(IprawTest, OpenLoadsTheLargestPayload) {
+  for (const std::uint64_t written : {0U, 1481U, 65535U}) {
+    set(1, "Sn_MSSR", written);
+    open_raw(some_protocol);
+    EXPECT_EQ(get(1, "Sn_MSSR"), 1480U);
+    command(1, cr::CLOSE);
+  }
+}
+
+TEST_F(IprawTest, LargestPacketCarries1480Bytes) {
+  open_raw(some_protocol);
+  send(1, counting(1480));
+  wait(2ms);
+  EXPECT_FRAME({.kind = Kind::arp});
+  EXPECT_FRAME({.kind = Kind::other_ip});
+  EXPECT_EQ(peer().seen().back().data(), counting(1480));
+  EXPECT_SILENCE();
+}
+
 // SEND adds the IP header; ARP as UDP.
 TEST_F(IprawTest, SendAddsTheIpHeaderAndAsksForTheMac) {
   set(1, "Sn_TTL", 9);

@@ -109,6 +109,12 @@ TEST_F(MacrawTest, BcastbDropsBroadcastsArpWithThem) {
   EXPECT_EQ(received_after(frame_to(chip_mac)), 62U);
 }
 
+// 5.3.
+TEST_F(MacrawTest, RuntsAreDropped) {
+  open_raw();
+  for (std::size_t bytes = 14; bytes < 60; ++bytes) EXPECT_EQ(received_after(frame_to(stranger, bytes), false), 0U);
+}
+
 TEST_F(MacrawTest, DamagedAndOversizedFramesAreDropped) {
   open_raw();
   EXPECT_EQ(received_after(frame_to(stranger), false), 0U);
@@ -131,6 +137,18 @@ TEST_F(MacrawTest, FrameThatDoesNotFitIsDroppedAndOlderOnesStay) {
   EXPECT_EQ(received_after(frame_to(stranger)), 0U);
   const Octets record = receive(0, 1500);
   EXPECT_EQ(load16(record.data()), 1500);
+}
+
+// 4.2: the drain trick.
+TEST_F(MacrawTest, ReadPointerAtWritePointerEmptiesTheRing) {
+  open_raw();
+  for (int i = 0; i < 5; ++i) peer().send(frame_to(stranger, 100));
+  wait(1ms);
+  ASSERT_EQ(get(0, "Sn_RX_RSR"), 510U);
+  set(0, "Sn_RX_RD", get(0, "Sn_RX_WR"));
+  command(0, cr::RECV);
+  EXPECT_EQ(get(0, "Sn_RX_RSR"), 0U);
+  EXPECT_EQ(received_after(frame_to(stranger, 100)), 102U);
 }
 
 // Sending -------------------------------------------------------------------------------------------------------------

@@ -23,11 +23,15 @@ void ModelTarget::power_up() {
   chips_.push_back(std::make_unique<chip::Chip>(queue_, frames_, trace_, findings_, random));
   link_.attach(net::End::board, chip());
   chip().connect(link_.transmitter(net::End::board));
+  chip().set_pmode_pins(pmode_pins_);
 }
 
 void ModelTarget::select() {
   bits_ = 0;
-  if (powered_) chip().spi().select();
+  if (!powered_) return;
+  if (!bus_) return chip().spi().select();
+  wait(std::max(Duration{}, select_high_ - host_.select - host_.deselect));
+  bus_->select();
 }
 
 // A byte at a time where it is a single one, in bulk where the front takes bulk: both ways in get their share.
@@ -37,6 +41,7 @@ void ModelTarget::exchange(Bytes mosi, MutableBytes miso) {
     std::fill(miso.begin(), miso.end(), std::uint8_t{0});
     return;
   }
+  if (bus_) return bus_->exchange(mosi.data(), miso.data(), mosi.size());
   chip::SpiTarget& spi = chip().spi();
   std::size_t done = 0;
   while (done < mosi.size()) {
@@ -59,7 +64,26 @@ void ModelTarget::clock_bits(std::uint8_t /*mosi*/, int bits) {
 }
 
 void ModelTarget::deselect() {
-  if (powered_) chip().spi().deselect();
+  if (!powered_) return;
+  if (!bus_) return chip().spi().deselect();
+  bus_->deselect();
+}
+
+// A board prices what lies between SCSn and SCLK beyond the half period that the mode puts there anyhow.
+void ModelTarget::set_spi_timing(const SpiTiming& timing) {
+  WIZ_ASSERT(has(Feature::spi_timing));
+  const Duration half_period = timing.sclk.periods(1) / 2;
+  host_.sclk = timing.sclk;
+  host_.spi_mode = timing.mode;
+  host_.select = std::max(Duration{}, timing.select_setup - (timing.mode == 0 ? half_period : Duration{}));
+  host_.deselect = std::max(Duration{}, timing.select_hold - (timing.mode == 0 ? Duration{} : half_period));
+  select_high_ = timing.select_high;
+  bus_.emplace(queue_, budget_, chip().spi(), host_, findings_, static_cast<const bus::AwaitedSource&>(*this));
+}
+
+std::uint64_t ModelTarget::sclk_periods() const {
+  WIZ_ASSERT(bus_.has_value());
+  return 8 * bus_->bytes();
 }
 
 void ModelTarget::set_rstn(bool high) {
@@ -85,6 +109,7 @@ net::ScriptedPeer& ModelTarget::peer() {
 void ModelTarget::set_power(bool on) {
   WIZ_ASSERT(has(Feature::power_switch));
   if (on == powered_) return;
+  WIZ_ASSERT(!bus_);  // it is on the chip of this power-up
   powered_ = on;
   if (!on) {
     chip().plug(false);
@@ -105,6 +130,22 @@ void ModelTarget::set_cable(bool plugged) {
   if (powered_) chip().plug(plugged);
 }
 
+void ModelTarget::set_pmode_pins(std::uint8_t code) {
+  WIZ_ASSERT(has(Feature::mode_pins));
+  pmode_pins_ = code;
+  chip().set_pmode_pins(code);
+}
+
+std::vector<std::string> ModelTarget::broken_rules() const {
+  WIZ_ASSERT(has(Feature::judge));
+  std::vector<std::string> ids;
+  for (const Finding& finding : findings_.all()) {
+    const std::string id{text_of(finding.rule).id};
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  }
+  return ids;
+}
+
 namespace {
 std::string chosen = "model";
 }
@@ -119,7 +160,8 @@ std::unique_ptr<Target> make_target() {
 
 std::string_view name_of(Feature feature) {
   constexpr std::string_view names[] = {"a scripted peer",  "exact time",     "single SCLK periods", "a reset pin",
-                                        "an interrupt pin", "a power switch", "a cable switch",      "a current meter"};
+                                        "an interrupt pin", "a power switch", "a cable switch",      "a current meter",
+                                        "SPI timing",       "PMODE pins",     "a judge of rules"};
   return names[static_cast<std::size_t>(feature)];
 }
 

@@ -1,17 +1,19 @@
-// The chip model as a target: virtual time, and SPI frames that take none, so that a test places each byte itself.
-// Without its features it stands for a chip of which only the SPI is wired, and holds the tests to what they say they
-// need.
+// The chip model as a target: virtual time, and SPI frames that take none, so that a test places each byte itself,
+// until it asks for the timing of a bus. Without its features it stands for a chip of which only the SPI is wired, and
+// holds the tests to what they say they need.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "sim/bus/spi_bus.hpp"
 #include "sim/chip/chip.hpp"
 #include "tests/conformance/target.hpp"
 
 namespace wizloop::conformance {
 
-class ModelTarget final : public Target {
+class ModelTarget final : public Target, private bus::AwaitedSource {
  public:
   explicit ModelTarget(bool has_features);
 
@@ -22,12 +24,16 @@ class ModelTarget final : public Target {
   void exchange(Bytes mosi, MutableBytes miso) override;
   void clock_bits(std::uint8_t mosi, int bits) override;
   void deselect() override;
+  void set_spi_timing(const SpiTiming& timing) override;
+  std::uint64_t sclk_periods() const override;
 
   void set_rstn(bool high) override;
   bool intn() const override;
   void set_power(bool on) override;
   void set_cable(bool plugged) override;
+  void set_pmode_pins(std::uint8_t code) override;
   double supply_current_ma() const override;
+  std::vector<std::string> broken_rules() const override;
 
   Instant now() const override { return queue_.now(); }
   void wait(Duration duration) override { queue_.advance_to(queue_.now() + duration); }
@@ -43,6 +49,7 @@ class ModelTarget final : public Target {
 
   chip::Chip& chip() { return *chips_.back(); }
   void power_up();
+  Account awaited() const override { return Account::peer; }
 
   EventQueue queue_;
   wire::FramePool frames_;
@@ -54,9 +61,14 @@ class ModelTarget final : public Target {
   Unpowered unpowered_;
   // One per power-up. Those before the last are dead, but what they had scheduled may still come due.
   std::vector<std::unique_ptr<chip::Chip>> chips_;
+  Budget budget_;
+  bus::BoardProfile host_;  // of bus_
+  Duration select_high_{};
+  std::optional<bus::SpiBus> bus_;  // once there is a timing
   bool has_features_;
   bool powered_ = true;
   bool plugged_ = true;
+  std::uint8_t pmode_pins_ = 7;
   int bits_ = 0;  // of a byte that clock_bits() has begun
 };
 

@@ -55,6 +55,67 @@ TEST_F(PhyTest, EveryForcedModeShowsItsSpeedAndDuplex) {
   }
 }
 
+// 7.1: the pins are read at RSTn; OPMDC keeps reading 111.
+TEST_F(PhyTest, PinsChooseTheModeAtReset) {
+  REQUIRES(mode_pins);
+  REQUIRES(reset_pin);
+  const std::pair<std::uint8_t, std::uint64_t> modes[] = {
+      {0, 0xB9},  // 10 half
+      {1, 0xBD},  // 10 full (observed)
+      {2, 0xBB},  // 100 half
+      {3, 0xBF},  // 100 full
+      {4, 0xBB},  // 100 half, negotiating
+      {7, 0xBF},  // all capable
+  };
+  for (const auto& [pins, expected] : modes) {
+    target().set_pmode_pins(pins);
+    target().set_rstn(false);
+    wait(500us);
+    target().set_rstn(true);
+    wait(1ms);
+    ASSERT_TRUE(link_comes()) << int{pins};
+    EXPECT_EQ(phycfgr(), expected) << int{pins};
+  }
+}
+
+// 101 and 110 are not used; default: no link.
+TEST_F(PhyTest, PinsThatAreNotUsedGiveNoLink) {
+  REQUIRES(mode_pins);
+  REQUIRES(reset_pin);
+  for (const auto pins : {std::uint8_t{5}, std::uint8_t{6}}) {
+    target().set_pmode_pins(pins);
+    target().set_rstn(false);
+    wait(500us);
+    target().set_rstn(true);
+    wait(1ms);
+    EXPECT_FALSE(link_comes()) << int{pins};
+  }
+}
+
+TEST_F(PhyTest, PinsAreNotReadAtAnyOtherTime) {
+  REQUIRES(mode_pins);
+  target().set_pmode_pins(1);
+  wait(10ms);
+  EXPECT_EQ(phycfgr(), 0xBFU);
+  set("MR", 0x80);
+  wait(3s);
+  EXPECT_EQ(phycfgr(), 0xBFU);
+}
+
+// 7.1: ioLibrary writes the mode with RST = 0 at once, clears RST again and sets it, without delay; ESP waits 10 ms.
+TEST_F(PhyTest, ProceduresOfDriversChooseTheMode) {
+  for (const Duration pause : {Duration{}, Duration{10ms}}) {
+    force(7);
+    ASSERT_TRUE(link_comes());
+    set("PHYCFGR", 0x48);
+    set("PHYCFGR", 0x48);
+    wait(pause);
+    set("PHYCFGR", 0xC8);
+    ASSERT_TRUE(link_comes());
+    EXPECT_EQ(phycfgr(), 0xCDU);
+  }
+}
+
 TEST_F(PhyTest, PowerDownHasNoLinkAndRegistersWork) {
   force(6);
   wait(10s);

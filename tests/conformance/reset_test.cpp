@@ -127,6 +127,73 @@ TEST_F(ResetTest, HeldInResetItAnswersNothing) {
   EXPECT_SILENCE();
 }
 
+// 1.6: the reset recipes of drivers, and a supervisor that holds RSTn for longer than any of them.
+TEST_F(ResetTest, RecipesOfDriversWork) {
+  REQUIRES(reset_pin);
+  struct Recipe {
+    Duration low, high;
+    bool soft;
+  };
+  for (const Recipe& recipe : {Recipe{500us, 1ms, true}, Recipe{100ms, 100ms, false}, Recipe{560ms, 1ms, false}}) {
+    make_a_mess();
+    target().set_rstn(false);
+    wait(recipe.low);
+    target().set_rstn(true);
+    wait(recipe.high);
+    if (recipe.soft) {
+      set("MR", 0x80);
+      wait(5ms);
+    }
+    expect_reset_values();
+    wait(3s);  // link
+    configure();
+  }
+}
+
+// 1.6, 8 no. 4: some units show VERSIONR as 0 for a while, so drivers poll it for up to 20 ms.
+TEST_F(ResetTest, VersionCanBePolledFromTheEndOfTheReset) {
+  REQUIRES(reset_pin);
+  target().set_rstn(false);
+  wait(500us);
+  target().set_rstn(true);
+  std::uint64_t version = 0;
+  for (int i = 0; i < 40 && version == 0; ++i) {
+    wait(500us);
+    version = get("VERSIONR");
+  }
+  EXPECT_EQ(version, 0x04U);
+}
+
+// 1.6, 8 no. 12: what a pulse of 100 us does is open; one that is long enough cures it.
+TEST_F(ResetTest, FullPulseCuresOneThatWasTooShort) {
+  REQUIRES(reset_pin);
+  make_a_mess();
+  for (const Duration low : {Duration{100us}, Duration{500us}}) {
+    target().set_rstn(false);
+    wait(low);
+    target().set_rstn(true);
+    wait(1ms);
+  }
+  expect_reset_values();
+  EXPECT_EQ(get("VERSIONR"), 0x04U);
+}
+
+TEST_F(ResetTest, TooShortAPulseAndTooEarlyAnAccessAreFound) {
+  REQUIRES(reset_pin);
+  REQUIRES(judge);
+  const auto pulse = [this](Duration low, Duration high) {
+    target().set_rstn(false);
+    wait(low);
+    target().set_rstn(true);
+    wait(high);
+    get("VERSIONR");
+    return target().broken_rules();
+  };
+  EXPECT_EQ(pulse(500us, 1ms), (std::vector<std::string>{}));
+  EXPECT_EQ(pulse(500us - 1ns, 1ms), (std::vector<std::string>{"reset-too-short"}));
+  EXPECT_EQ(pulse(500us, 1ms - 1ns), (std::vector<std::string>{"reset-too-short", "access-before-pll-lock"}));
+}
+
 // 6, 2: after reset INTn is high.
 TEST_F(ResetTest, InterruptPinIsHighAfterReset) {
   REQUIRES(interrupt_pin);

@@ -9,7 +9,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/core/bytes.hpp"
 #include "sim/core/time.hpp"
@@ -27,8 +29,20 @@ enum class Feature : std::uint8_t {
   power_switch,   // set_power()
   cable_switch,   // set_cable()
   current_meter,  // supply_current_ma()
+  spi_timing,     // set_spi_timing(), sclk_periods()
+  mode_pins,      // set_pmode_pins()
+  judge,          // broken_rules()
 };
 std::string_view name_of(Feature feature);
+
+// What a host does on its SPI, edge by edge.
+struct SpiTiming {
+  Frequency sclk{1};
+  int mode = 0;
+  Duration select_setup{};  // SCSn low until the first edge of SCLK
+  Duration select_hold{};   // the last edge of SCLK until SCSn rises
+  Duration select_high{};   // SCSn high between two frames, at least
+};
 
 class Target {
  public:
@@ -37,19 +51,25 @@ class Target {
   virtual std::string_view name() const = 0;
   virtual bool has(Feature feature) const = 0;
 
-  // SPI, mode 0, at a rate within the rating. A frame is select(), any number of exchange(), deselect(), with waits
-  // wherever a test likes. `miso` is as long as `mosi`.
+  // SPI, mode 0, at a rate within the rating unless set_spi_timing() says otherwise. A frame is select(), any number of
+  // exchange(), deselect(), with waits wherever a test likes. `miso` is as long as `mosi`.
   virtual void select() = 0;
   virtual void exchange(Bytes mosi, MutableBytes miso) = 0;
   virtual void clock_bits(std::uint8_t mosi, int bits) = 0;  // the first 1 to 7 bits of a byte
   virtual void deselect() = 0;
+  virtual void set_spi_timing(const SpiTiming& timing) = 0;
+  virtual std::uint64_t sclk_periods() const = 0;  // since set_spi_timing()
 
   virtual void set_rstn(bool high) = 0;
   virtual bool intn() const = 0;  // true: high
   // Off, then on again: registers at reset values, the memory undefined, no SPI for TPL.
   virtual void set_power(bool on) = 0;
   virtual void set_cable(bool plugged) = 0;
+  virtual void set_pmode_pins(std::uint8_t code) = 0;  // PMODE2..0, read at the next RSTn
   virtual double supply_current_ma() const = 0;
+
+  // The ids of the datasheet's rules that were broken so far (README of sim/core), each once.
+  virtual std::vector<std::string> broken_rules() const = 0;
 
   virtual Instant now() const = 0;
   virtual void wait(Duration duration) = 0;

@@ -288,6 +288,48 @@ TEST_F(TcpDataTest, RtrWrittenWhileWaitingCountsFromTheNextStart) {
   EXPECT_FRAME_AT(first + 400ms, segment(0, 10));
 }
 
+TEST_F(TcpDataTest, RcrWrittenWhileWaitingCountsFromTheNextStart) {
+  establish();
+  send(0, counting(10));
+  wait(100ms);
+  set("RCR", 1);  // the repeat after 200 ms is the last
+  wait(5s);
+  EXPECT_FRAME(segment(0, 10));
+  EXPECT_FRAME(segment(0, 10));
+  EXPECT_SILENCE();
+  EXPECT_EQ(status(0), sr::CLOSED);
+  EXPECT_EQ(interrupts(0), ir::SENDOK | ir::TIMEOUT);
+}
+
+// 5.1: RTR = 0 acts as 1.
+TEST_F(TcpDataTest, RtrZeroActsAsOne) {
+  REQUIRES(exact_time);
+  establish();
+  set("RTR", 0);
+  set("RCR", 2);
+  send(0, counting(10));
+  wait(1ms);
+  EXPECT_FRAME(segment(0, 10));
+  const Instant first = peer().seen().front().at;
+  EXPECT_FRAME_AT(first + 100us, segment(0, 10));
+  EXPECT_FRAME_AT(first + 300us, segment(0, 10));
+  EXPECT_SILENCE();
+  EXPECT_EQ(status(0), sr::CLOSED);
+}
+
+// 4.2: the drain trick.
+TEST_F(TcpDataTest, ReadPointerAtWritePointerEmptiesTheRing) {
+  establish();
+  tcp().data(counting(1000));
+  wait(1s);
+  peer().forget();
+  set(0, "Sn_RX_RD", get(0, "Sn_RX_WR"));
+  command(0, cr::RECV);
+  wait(1ms);
+  EXPECT_EQ(get(0, "Sn_RX_RSR"), 0U);
+  EXPECT_FRAME({.kind = Kind::tcp, .flags = ACK, .window = 2048});
+}
+
 // 5.8: link lost: nothing but the retries.
 TEST_F(TcpDataTest, PulledCableDoesNotEndTheConnection) {
   REQUIRES(cable_switch);
