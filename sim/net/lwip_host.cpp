@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sim/net/lwip_library.hpp"
+#include "sim/lwip/lwip_library.hpp"
 #include "sim/net/tcp_connection.hpp"
 #include "sim/net/udp_port.hpp"
 #include "sim/wire/udp.hpp"
@@ -13,25 +13,13 @@ namespace {
 
 constexpr std::uint16_t mtu = wire::max_frame_bytes - wire::ethernet_header_bytes;
 
-template <typename Function>
-void* address_of(Function* function) {
-  return reinterpret_cast<void*>(function);
-}
-
 }  // namespace
 
-thread_local LwipHost* LwipHost::current_ = nullptr;
-
 Result<std::unique_ptr<LwipHost>> LwipHost::create(EventQueue& queue, wire::FramePool& pool, const HostConfig& config) {
-  const LwipLibrary::Replacement replacements[] = {
-      {"sys_now", address_of(milliseconds)},   {"rand", address_of(chance)},  {"malloc", address_of(allocate)},
-      {"calloc", address_of(allocate_zeroed)}, {"free", address_of(release)},
-  };
-  Result<std::unique_ptr<LwipLibrary>> library = LwipLibrary::load(replacements);
-  if (!library) return library.error();
-
   std::unique_ptr<LwipHost> host{new LwipHost{queue, pool, config}};
-  host->library_ = std::move(library).value();
+  auto stack = LwipStack::create(*host, Random{config.seed}.stream("host.lwip"));
+  if (!stack) return stack.error();
+  host->stack_ = std::move(stack).value();
   host->start();
   return host;
 }
@@ -40,7 +28,6 @@ LwipHost::LwipHost(EventQueue& queue, wire::FramePool& pool, const HostConfig& c
     : queue_{queue},
       pool_{pool},
       config_{config},
-      random_{Random{config.seed}.stream("host.lwip")},
       interface_{std::make_unique<netif>()},
       turnaround_{queue, [this](wire::FramePtr frame) { process(std::move(frame)); }},
       timer_{queue} {}
@@ -61,7 +48,7 @@ void LwipHost::start() {
     std::copy(self->config_.mac.begin(), self->config_.mac.end(), interface->hwaddr);
     interface->flags =
         NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_UP | NETIF_FLAG_LINK_UP;
-    interface->output = self->library_->etharp_output;
+    interface->output = self->stack_->library().etharp_output;
     interface->linkoutput = [](netif* from, pbuf* packet) -> err_t {
       static_cast<LwipHost*>(from->state)->transmit(packet);
       return ERR_OK;
@@ -72,7 +59,7 @@ void LwipHost::start() {
   const ip_addr_t mask = lwip_address(config_.mask);
   const ip_addr_t gateway = lwip_address(config_.gateway);
   netif* added = lwip->netif_add(interface_.get(), &ip.u_addr.ip4, &mask.u_addr.ip4, &gateway.u_addr.ip4, this,
-                                 initialise, library_->ethernet_input);
+                                 initialise, stack_->library().ethernet_input);
   WIZ_ASSERT(added != nullptr);
   lwip->netif_set_default(interface_.get());
 }
@@ -148,7 +135,7 @@ void LwipHost::transmit(const pbuf* packet) {
   WIZ_ASSERT(packet->tot_len <= wire::max_frame_bytes);
   wire::FramePtr frame = pool_.take();
   frame->size = packet->tot_len;
-  library_->pbuf_copy_partial(packet, frame->bytes.data(), packet->tot_len, 0);
+  stack_->library().pbuf_copy_partial(packet, frame->bytes.data(), packet->tot_len, 0);
   transmit(std::move(frame));
 }
 
@@ -161,10 +148,8 @@ void LwipHost::transmit(wire::FramePtr frame) {
 }
 
 // Any call into lwIP may have started a timeout of its.
-void LwipHost::arm_timer() {
-  current_ = this;
-  const std::uint32_t wait_ms = library_->sys_timeouts_sleeptime();
-  current_ = nullptr;
+void LwipHost::arm_timer(const LwipStack::Call& lwip) {
+  const std::uint32_t wait_ms = lwip->sys_timeouts_sleeptime();
   if (wait_ms == SYS_TIMEOUTS_SLEEPTIME_INFINITE) {
     timer_.stop();
     return;
@@ -184,29 +169,8 @@ void LwipHost::on_timer() {
 }
 
 std::uint32_t LwipHost::milliseconds() {
-  WIZ_ASSERT(current_ != nullptr);
-  const auto since_start = std::chrono::floor<std::chrono::milliseconds>(current_->queue_.now().time_since_epoch());
+  const auto since_start = std::chrono::floor<std::chrono::milliseconds>(queue_.now().time_since_epoch());
   return static_cast<std::uint32_t>(since_start.count());
-}
-
-int LwipHost::chance() {
-  WIZ_ASSERT(current_ != nullptr);
-  return static_cast<int>(current_->random_.below(std::uint64_t{RAND_MAX} + 1));
-}
-
-void* LwipHost::allocate(std::size_t bytes) {
-  WIZ_ASSERT(current_ != nullptr);
-  return current_->heap_.allocate(bytes);
-}
-
-void* LwipHost::allocate_zeroed(std::size_t count, std::size_t bytes) {
-  WIZ_ASSERT(current_ != nullptr);
-  return current_->heap_.allocate_zeroed(count * bytes);
-}
-
-void LwipHost::release(void* memory) {
-  WIZ_ASSERT(current_ != nullptr);
-  current_->heap_.release(memory);
 }
 
 }  // namespace wizloop::net

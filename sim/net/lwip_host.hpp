@@ -1,5 +1,5 @@
 // The PC: a remote host whose network stack is lwIP, in virtual time and on one thread. Each host has an lwIP of its
-// own (lwip_library.hpp), so hosts may live at once or one after another, and equal runs are equal to the picosecond.
+// own (sim/lwip), so hosts may live at once or one after another, and equal runs are equal to the picosecond.
 //
 //   Result<std::unique_ptr<LwipHost>> pc = LwipHost::create(queue, pool, {.mac = ..., .ip = ipv4(192, 168, 1, 10)});
 //   pc.value()->plug_into(link, End::host);
@@ -13,27 +13,25 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "sim/core/event_queue.hpp"
 #include "sim/core/random.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/timer.hpp"
+#include "sim/lwip/lwip_stack.hpp"
 #include "sim/net/delay_line.hpp"
 #include "sim/net/host.hpp"
-#include "sim/net/host_heap.hpp"
 
 struct netif;
 struct pbuf;
 
 namespace wizloop::net {
 
-class LwipLibrary;
 class TcpConnection;
 class UdpPort;
 
-class LwipHost final : public Host, private wire::FrameSink {
+class LwipHost final : public Host, private wire::FrameSink, private LwipStack::Clock {
  public:
   // The error is the machine's: lwIP is not installed, or cannot be loaded. The pool outlives all frames of the host.
   static Result<std::unique_ptr<LwipHost>> create(EventQueue& queue, wire::FramePool& pool, const HostConfig& config);
@@ -53,23 +51,22 @@ class LwipHost final : public Host, private wire::FrameSink {
 
   EventQueue& queue() { return queue_; }
 
-  // The only way into lwIP: while it lives, lwIP's clock, chance and memory are those of this host.
+  // The only way into lwIP; whatever it starts, the host then waits for lwIP's next timeout.
   //   LwipHost::Call lwip{host};
   //   lwip->tcp_output(pcb);
   class Call {
    public:
-    explicit Call(LwipHost& host) : host_{host}, previous_{std::exchange(current_, &host)} {}
+    explicit Call(LwipHost& host) : host_{host}, call_{*host.stack_} {}
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
     ~Call() {
-      current_ = previous_;
-      if (previous_ == nullptr) host_.arm_timer();
+      if (call_.outermost()) host_.arm_timer(call_);
     }
-    const LwipLibrary* operator->() const { return host_.library_.get(); }
+    const LwipLibrary* operator->() const { return call_.operator->(); }
 
    private:
     LwipHost& host_;
-    LwipHost* previous_;
+    LwipStack::Call call_;
   };
 
  private:
@@ -83,25 +80,15 @@ class LwipHost final : public Host, private wire::FrameSink {
   bool take_from_unaddressed(Bytes frame);
   void transmit(const pbuf* packet);
   void transmit(wire::FramePtr frame);
-  void arm_timer();
+  void arm_timer(const LwipStack::Call& lwip);
   void on_timer();
-
-  // What lwIP calls in place of sys_now, rand, malloc, calloc and free.
-  static std::uint32_t milliseconds();
-  static int chance();
-  static void* allocate(std::size_t bytes);
-  static void* allocate_zeroed(std::size_t count, std::size_t bytes);
-  static void release(void* memory);
-
-  static thread_local LwipHost* current_;  // whose call into lwIP is in progress
+  std::uint32_t milliseconds() override;
 
   EventQueue& queue_;
   wire::FramePool& pool_;
   HostConfig config_;
   HostCounters counters_;
-  RandomStream random_;
-  HostHeap heap_;  // outlives the library
-  std::unique_ptr<LwipLibrary> library_;
+  std::unique_ptr<LwipStack> stack_;
   std::unique_ptr<netif> interface_;
   wire::FrameSink* cable_ = nullptr;
   Frequency bit_rate_{100'000'000};

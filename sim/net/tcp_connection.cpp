@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/lwip/lwip_library.hpp"
 #include "sim/net/lwip_host.hpp"
-#include "sim/net/lwip_library.hpp"
 
 namespace wizloop::net {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/lwip/lwip_library.hpp"
 #include "sim/net/lwip_host.hpp"
-#include "sim/net/lwip_library.hpp"
 #include "sim/wire/udp.hpp"
 
 namespace wizloop::net {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/lwip/lwip_library.hpp"
 #include "sim/net/lwip_host.hpp"
-#include "sim/net/lwip_library.hpp"
 #include "sim/net/services/pattern.hpp"
 #include "sim/net/udp_port.hpp"
 #include "sim/wire/icmp.hpp"

@@ -1,4 +1,4 @@
-// A private copy of Debian's lwIP, loaded for one host: its globals are that host's alone and start fresh.
+// A private copy of Debian's lwIP, loaded for one stack: its globals are that stack's alone and start fresh.
 //
 // The dynamic linker gives a file a second instance only under a second inode, so the library found on the system is
 // copied into an anonymous file and loaded from there. What lwIP takes from outside (the clock, chance, memory) is then
@@ -26,7 +26,7 @@
 #include "sim/core/result.hpp"
 #include "sim/wire/ipv4.hpp"
 
-namespace wizloop::net {
+namespace wizloop {
 
 #define WIZ_LWIP_FUNCTIONS(USE) \
   USE(etharp_output)            \
@@ -105,4 +105,4 @@ inline wire::Ipv4Address wire_address(const ip_addr_t& address) {
   return load32(bytes);
 }
 
-}  // namespace wizloop::net
+}  // namespace wizloop

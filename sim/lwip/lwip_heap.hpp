@@ -1,5 +1,5 @@
-// The memory of one simulated host: blocks are made once and used over and over, and all go when the host goes,
-// whatever its software still held.
+// The memory of one lwIP: blocks are made once and used over and over, and all go when the stack goes, whatever it
+// still held.
 #pragma once
 
 #include <bit>
@@ -11,9 +11,9 @@
 
 #include "sim/core/assert.hpp"
 
-namespace wizloop::net {
+namespace wizloop {
 
-class HostHeap {
+class LwipHeap {
  public:
   void* allocate(std::size_t bytes) {
     const std::size_t size_class = class_of(bytes);
@@ -58,4 +58,4 @@ class HostHeap {
   Header* free_[class_count] = {};
 };
 
-}  // namespace wizloop::net
+}  // namespace wizloop

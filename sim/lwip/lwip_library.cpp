@@ -1,4 +1,4 @@
-#include "sim/net/lwip_library.hpp"
+#include "sim/lwip/lwip_library.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace wizloop::net {
+namespace wizloop {
 namespace {
 
 constexpr const char* library_name = "liblwip.so.0";
@@ -202,4 +202,4 @@ LwipLibrary::~LwipLibrary() {
   if (file_ >= 0) close(file_);
 }
 
-}  // namespace wizloop::net
+}  // namespace wizloop
