@@ -26,6 +26,7 @@ struct HostCounters {
   std::uint64_t sent = 0;
   std::uint64_t bad_fcs = 0;     // received, but damaged: dropped
   std::uint64_t not_for_us = 0;  // received, but for another station: dropped
+  std::uint64_t martian = 0;     // received, but from an address that no other station may have: dropped
 };
 
 class Host {

@@ -95,7 +95,7 @@ void LwipHost::accept(wire::FramePtr frame, Instant at) {
 }
 
 void LwipHost::process(wire::FramePtr frame) {
-  if (take_from_unaddressed(frame->data())) return;
+  if (!may_reach_lwip(frame->data())) return;
   Call lwip{*this};
   pbuf* packet = lwip->pbuf_alloc(PBUF_RAW, static_cast<u16_t>(frame->size), PBUF_RAM);
   WIZ_ASSERT(packet != nullptr);
@@ -104,31 +104,39 @@ void LwipHost::process(wire::FramePtr frame) {
   if (interface_->input(packet, interface_.get()) != ERR_OK) lwip->pbuf_free(packet);
 }
 
-// True if the frame holds IPv4 from 0.0.0.0, an address that only a station without one may use (RFC 1122 3.2.1.3).
-// lwIP takes it for an old form of broadcast and drops it unless built with its DHCP client, which Debian's is not.
-bool LwipHost::take_from_unaddressed(Bytes frame) {
+// Two kinds of source address must not (RFC 1122 3.2.1.3). From its own, or one of the loopback network, lwIP would
+// send the answer to itself, for which the packaged build needs a thread, and aborts. 0.0.0.0, of a station that has no
+// address yet, it takes for an old form of broadcast and drops, unless built with its DHCP client, which this one is
+// not.
+bool LwipHost::may_reach_lwip(Bytes frame) {
   constexpr std::size_t source_at = wire::ethernet_header_bytes + 12;
-  if (frame.size() < source_at + 4 || load32(&frame[source_at]) != 0 || load16(&frame[12]) != wire::type_ipv4) {
+  if (frame.size() < source_at + 4 || load16(&frame[12]) != wire::type_ipv4) return true;
+  const wire::Ipv4Address source = load32(&frame[source_at]);
+  if (is_itself(source)) {
+    ++counters_.martian;
     return false;
   }
-  const Bytes packet = frame.subspan(wire::ethernet_header_bytes);
+  if (source != 0) return true;
+  deliver_from_unaddressed(frame.subspan(wire::ethernet_header_bytes));
+  return false;
+}
+
+void LwipHost::deliver_from_unaddressed(Bytes packet) {
   const auto ip = wire::Ipv4Header::parse(packet);
   const wire::Ipv4Address subnet_broadcast = config_.ip | ~config_.mask;
   if (!ip || ip->protocol != wire::protocol_udp || ip->is_fragment() ||
       (ip->destination != config_.ip && ip->destination != wire::broadcast_ipv4 &&
        ip->destination != subnet_broadcast)) {
-    return true;
+    return;
   }
   const Bytes message = packet.subspan(ip->header_bytes, ip->total_length - ip->header_bytes);
   const auto udp = wire::UdpHeader::parse(*ip, message);
-  if (!udp) return true;
-  for (UdpPort* port : udp_ports_) {
-    if (port->number() != udp->destination_port) continue;
-    port->receive_({0, udp->source_port},
-                   message.subspan(wire::UdpHeader::bytes, udp->length - wire::UdpHeader::bytes));
-    break;
-  }
-  return true;
+  if (!udp) return;
+  const auto port = std::find_if(udp_ports_.begin(), udp_ports_.end(),
+                                 [&](const UdpPort* p) { return p->number() == udp->destination_port; });
+  if (port == udp_ports_.end()) return;
+  (*port)->receive_({0, udp->source_port},
+                    message.subspan(wire::UdpHeader::bytes, udp->length - wire::UdpHeader::bytes));
 }
 
 void LwipHost::transmit(const pbuf* packet) {

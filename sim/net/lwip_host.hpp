@@ -77,7 +77,9 @@ class LwipHost final : public Host, private wire::FrameSink, private LwipStack::
   void start();
   void accept(wire::FramePtr frame, Instant at) override;
   void process(wire::FramePtr frame);
-  bool take_from_unaddressed(Bytes frame);
+  bool is_itself(wire::Ipv4Address address) const { return address == config_.ip || address >> 24 == 127; }
+  bool may_reach_lwip(Bytes frame);
+  void deliver_from_unaddressed(Bytes packet);
   void transmit(const pbuf* packet);
   void transmit(wire::FramePtr frame);
   void arm_timer(const LwipStack::Call& lwip);

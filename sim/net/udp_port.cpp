@@ -43,6 +43,7 @@ UdpPort::~UdpPort() {
 
 bool UdpPort::send(const Address& to, Bytes payload) {
   WIZ_ASSERT(payload.size() <= max_payload_bytes);
+  if (host_.is_itself(to.ip)) return false;
   LwipHost::Call lwip{host_};
   pbuf* packet = lwip->pbuf_alloc(PBUF_TRANSPORT, static_cast<u16_t>(payload.size()), PBUF_RAM);
   WIZ_ASSERT(packet != nullptr);

@@ -33,8 +33,8 @@ class UdpPort {
   UdpPort& operator=(const UdpPort&) = delete;
   ~UdpPort();
 
-  // False if there is no route; lwIP drops a datagram silently if too many wait for the neighbour's MAC. Broadcast
-  // addresses need no permission.
+  // False if there is no route, as to the host itself; lwIP drops a datagram silently if too many wait for the
+  // neighbour's MAC. Broadcast addresses need no permission.
   bool send(const Address& to, Bytes payload);
 
   // To a neighbour that cannot answer ARP because it does not have the address yet (RFC 2131 4.1).

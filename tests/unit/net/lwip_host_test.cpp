@@ -152,6 +152,30 @@ TEST(LwipHost, TakesDamagedHeadersFromTheWireWithoutAnAnswer) {
   EXPECT_EQ(net.pc->counters().sent, 0u);
 }
 
+TEST(LwipHost, DropsWhatComesFromItsOwnAddressOrTheLoopbackNetwork) {
+  HostAndStation net{{}};
+  UdpEcho echo{*net.pc, 7};
+  const std::uint8_t question[] = {1, 2, 3};
+  for (const wire::Ipv4Address source : {pc_ip, wire::ipv4(127, 0, 0, 1), wire::ipv4(127, 255, 0, 9)}) {
+    net.send_udp({source, 7}, {pc_ip, 7}, question);
+    net.send_udp({source, 7}, {pc_ip, 8}, question);  // no such port: would be answered by ICMP
+  }
+  net.run(1s);
+  EXPECT_EQ(net.pc->counters().martian, 6u);
+  EXPECT_EQ(net.pc->counters().sent, 0u);
+  EXPECT_EQ(echo.counters().datagrams, 0u);
+}
+
+TEST(LwipHost, SendsNoDatagramToItself) {
+  HostAndStation net{{}};
+  UdpPort port{*net.pc, 4000, [](const UdpPort::Address&, Bytes) { FAIL(); }};
+  const std::uint8_t question[] = {1, 2, 3};
+  EXPECT_FALSE(port.send({pc_ip, 4000}, question));
+  EXPECT_FALSE(port.send({wire::ipv4(127, 0, 0, 1), 4000}, question));
+  net.run(1s);
+  EXPECT_EQ(net.pc->counters().sent, 0u);
+}
+
 TEST(LwipHost, ResolvesANeighbourAhead) {
   TwoHosts net;
   net.pc->resolve(board_ip);
