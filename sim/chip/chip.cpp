@@ -253,7 +253,7 @@ void Chip::write_common(std::uint16_t offset, std::uint8_t value) {
       context_.common[common::MR] = value & (mr::WOL | mr::PB | mr::PPPoE | mr::FARP);
       return;
     case common::IR:
-      context_.common[common::IR] &= static_cast<std::uint8_t>(~value);
+      context_.common[common::IR] &= static_cast<std::uint8_t>(~value | unseen(context_.latest_causes));
       return on_interrupts_changed();
     case common::PHYCFGR:
       return phy_.write_phycfgr(value);
@@ -340,7 +340,7 @@ void Chip::write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value
       return engine_.command(socket, value);
     }
     case socket::Sn_IR:
-      socket.interrupts &= static_cast<std::uint8_t>(~value);
+      socket.interrupts &= static_cast<std::uint8_t>(~value | unseen(socket.latest_causes));
       return on_interrupts_changed();
     case socket::Sn_IMR:
       socket.bytes[offset] = value;

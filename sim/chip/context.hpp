@@ -5,6 +5,7 @@
 #include "sim/chip/chip_faults.hpp"
 #include "sim/chip/common_registers.hpp"
 #include "sim/chip/latencies.hpp"
+#include "sim/chip/latest_causes.hpp"
 #include "sim/chip/quirks.hpp"
 #include "sim/core/event_queue.hpp"
 #include "sim/core/finding.hpp"
@@ -26,6 +27,7 @@ struct Context {
   BufferMemory rx_memory;
   RandomStream isn;
   ChipFaults faults{};
+  LatestCauses latest_causes{};  // of IR
   std::uint16_t ip_identification = 0;
 
   // Of the next packet; `own` counts those of its socket.

@@ -119,6 +119,7 @@ bool Receiver::is_conflict(const wire::Arp& arp, wire::Ipv4Address own_ip) {
 
 void Receiver::raise(std::uint8_t cause) {
   context_.common[common::IR] |= cause;
+  context_.latest_causes.set(cause, context_.queue.now());
   listener_.on_interrupts_changed();
 }
 

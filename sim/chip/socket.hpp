@@ -7,6 +7,7 @@
 
 #include "sim/chip/arp.hpp"
 #include "sim/chip/igmp.hpp"
+#include "sim/chip/latest_causes.hpp"
 #include "sim/chip/macraw.hpp"
 #include "sim/chip/register_map.hpp"
 #include "sim/chip/tcp.hpp"
@@ -27,7 +28,8 @@ struct Socket {
 
   std::uint8_t command = 0;  // Sn_CR reads this until
   Instant command_accepted{};
-  std::uint8_t interrupts = 0;                // Sn_IR
+  std::uint8_t interrupts = 0;  // Sn_IR
+  LatestCauses latest_causes;
   std::uint8_t plain_status = sn_sr::CLOSED;  // Sn_SR outside TCP
   std::uint8_t stale_status = sn_sr::CLOSED;  // Sn_SR still reads this until
   Instant status_shown{};

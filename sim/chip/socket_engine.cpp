@@ -508,6 +508,7 @@ void SocketEngine::raise(Socket& socket, std::uint8_t causes) {
   }
   if (causes == 0) return;
   socket.interrupts |= causes;
+  socket.latest_causes.set(causes, context_.queue.now());
   if (context_.trace.wanted()) {
     context_.trace.emit(context_.queue.now(), place(socket), "interrupt", {{"Sn_IR", std::int64_t{causes}}});
   }

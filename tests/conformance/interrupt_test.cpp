@@ -23,6 +23,7 @@ class InterruptTest : public PeerTest {
 };
 
 constexpr Duration four_pll_clocks = picoseconds(26'667);
+constexpr Duration received_to_recv = 3us;  // 9.3: last bit in until RECV
 
 TEST_F(InterruptTest, PinIsHighWithoutMasks) {
   datagram(0);
@@ -124,6 +125,37 @@ TEST_F(InterruptTest, LaterEventSetsTheClearedBitAgain) {
   EXPECT_FALSE(low());
   datagram(0);
   EXPECT_TRUE(low());
+}
+
+// 3.3: setting beats clearing if both occur in the same instant; a host that began to clear has not seen the event.
+TEST_F(InterruptTest, EventInTheInstantOfItsClearingIsNotLost) {
+  REQUIRES(exact_time);
+  const auto left_after_clearing = [this](Duration after_event) {
+    datagram(0);
+    const Instant event = peer().send(peer().udp(1, 5000, Octets{2})) + received_to_recv;
+    target().select();
+    exchange(header(registers_of(0), offset_of("Sn_IR"), true));
+    wait_until(event + after_event);
+    exchange({0xFF});
+    target().deselect();
+    return interrupts(0);
+  };
+  EXPECT_EQ(left_after_clearing(Duration{}), ir::RECV);
+  EXPECT_EQ(left_after_clearing(picoseconds(1)), 0U);
+}
+
+TEST_F(InterruptTest, CommonEventInTheInstantOfItsClearingIsNotLost) {
+  REQUIRES(exact_time);
+  const net::Station thief{{0x02, 0, 0, 0, 0, 0x66}, chip_ip};
+  const Instant event = peer().send(peer().arp(wire::Arp::Operation::request, thief, peer_ip())) + received_to_recv;
+  target().select();
+  exchange(header(common_block, offset_of("IR"), true));
+  wait_until(event);
+  exchange({0xFF});
+  target().deselect();
+  EXPECT_EQ(get("IR"), 0x80U);
+  set("IR", 0x80);
+  EXPECT_EQ(get("IR"), 0x00U);
 }
 
 TEST_F(InterruptTest, PinFallsFourPllClocksAfterTheEvent) {
