@@ -22,13 +22,6 @@ std::vector<std::uint8_t> identify(const Dhcp& request) {
   return client;
 }
 
-// True as long as some are left.
-bool spend(std::uint64_t& left) {
-  if (left == 0) return false;
-  --left;
-  return true;
-}
-
 }  // namespace
 
 DhcpServer::DhcpServer(LwipHost& host, const Config& config)

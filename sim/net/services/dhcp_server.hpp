@@ -7,11 +7,10 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
-#include "sim/net/services/late_answers.hpp"
+#include "sim/net/services/unreliable.hpp"
 #include "sim/net/udp_port.hpp"
 #include "sim/wire/dhcp.hpp"
 
@@ -19,7 +18,6 @@ namespace wizloop::net {
 
 class DhcpServer {
  public:
-  static constexpr std::uint64_t always = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint32_t infinite = 0xFFFFFFFF;  // of a lease
   static constexpr Duration offer_hold = std::chrono::seconds{60};
   static constexpr Duration decline_hold = std::chrono::minutes{10};  // what another station uses is not offered
@@ -36,7 +34,7 @@ class DhcpServer {
     std::uint32_t renewal_s = 0;    // T1; 0: half the lease
     std::uint32_t rebinding_s = 0;  // T2; 0: seven eighths of the lease
 
-    std::uint64_t ignored_discovers = 0;  // the first so many get no answer
+    std::uint64_t ignored_discovers = 0;  // the first so many, or `always`, get no answer
     std::uint64_t ignored_requests = 0;
     std::uint64_t refused_requests = 0;  // the first so many of those not ignored get a NAK
     Duration answer_delay{};

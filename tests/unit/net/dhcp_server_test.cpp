@@ -353,7 +353,7 @@ TEST_F(DhcpServerTest, IgnoresAndRefusesAsOftenAsItIsTold) {
 }
 
 TEST_F(DhcpServerTest, KeepsSilentForEver) {
-  start({.ignored_discovers = DhcpServer::always});
+  start({.ignored_discovers = always});
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(ask(from_client(Type::discover)));
   EXPECT_EQ(server->counters().ignored, 20u);
 }

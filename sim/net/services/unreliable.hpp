@@ -1,19 +1,32 @@
-// What a service owes its clients when it is told to be slow: each answer is held for the same time, then sent. What is
-// still held goes with the service.
+// How a service is told not to be there when it is needed, so that its clients show how they recover: it leaves the
+// first questions unanswered, or answers late.
 //
-//   LateAnswers late{queue, 300ms};
-//   late.answer([this, to, payload] { port_.send(to, payload); });
+//   if (spend(config_.ignored_queries)) return;
+//   late_.answer([this, to, payload] { port_.send(to, payload); });
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "sim/core/timer.hpp"
 
 namespace wizloop::net {
 
+// For "the first so many": all of them.
+inline constexpr std::uint64_t always = std::numeric_limits<std::uint64_t>::max();
+
+// True as long as some are left.
+inline bool spend(std::uint64_t& left) {
+  if (left == 0) return false;
+  --left;
+  return true;
+}
+
+// Each answer is held for the same time, then sent. What is still held goes with the service.
 class LateAnswers {
  public:
   static constexpr std::size_t max_held = 256;  // of more, the later ones are lost: a flood must not fill the memory
