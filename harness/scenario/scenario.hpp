@@ -40,7 +40,7 @@ struct RunRequest {
   std::string path = "byte";  // "byte", "burst" or "dma"
   std::string library;        // empty: the board's own; "wizloop": the project's driver
   std::uint64_t seed = 1;
-  std::map<std::string, std::string> parameters;  // overrides; also board.KEY, chip.OPTION and fault.NAME
+  std::map<std::string, std::string> parameters;  // overrides; also board.KEY, chip.OPTION, link.partner and fault.NAME
   std::optional<std::filesystem::path> pcap_file;
   std::optional<std::filesystem::path> trace_file;
 };

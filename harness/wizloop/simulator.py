@@ -333,6 +333,9 @@ def load_board(file: Path) -> Board:
     )
 
 
+LINK_PARTNER = "link.partner"
+
+
 def check(request: Request, board: Board) -> None:
     """Refuses what the simulator would refuse too, but names the near matches."""
     scenarios = catalogue()
@@ -346,7 +349,7 @@ def check(request: Request, board: Board) -> None:
             raise UsageError(f"{ascii(word)} is not text, expected printable UTF-8")
     known = [parameter.name for parameter in scenarios[request.scenario].parameters]
     for key in request.parameters:
-        if key in known or key.startswith("board."):
+        if key in known or key == LINK_PARTNER or key.startswith("board."):
             continue
         if key.startswith("chip."):
             _check_name(key, [*chip_options(), "chip.preset"], "chip option", "wizloop list --quirks")
@@ -356,8 +359,8 @@ def check(request: Request, board: Board) -> None:
             continue
         raise UsageError(
             f"scenario {request.scenario} has no parameter '{key}'{near(key, known)}: it takes {', '.join(known)}, "
-            "board.KEY for a number of the board file, the chip.KEY of `wizloop list --quirks`, and the fault.NAME of "
-            "`wizloop list --faults`"
+            "board.KEY for a number of the board file, the chip.KEY of `wizloop list --quirks`, the fault.NAME of "
+            f"`wizloop list --faults`, and {LINK_PARTNER} for the far end of the cable, such as 100-half-forced"
         )
 
 

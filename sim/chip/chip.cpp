@@ -27,7 +27,7 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
                BufferMemory{random.stream("chip.memory.tx")},
                BufferMemory{random.stream("chip.memory.rx")},
                random.stream("chip.isn")},
-      phy_{queue, context_.latencies, context_.quirks},
+      phy_{queue, context_.latencies, context_.quirks, *this},
       transmitter_{queue, phy_},
       engine_{context_, judge_, transmitter_, *this},
       receiver_{context_, engine_, *this},
@@ -114,6 +114,24 @@ void Chip::accept(wire::FramePtr frame, Instant at) {
                                --frames_in_reception_;
                                receiver_.on_frame(received->data(), at, room);
                              });
+}
+
+void Chip::on_link_up(std::function<void(const wire::LinkModes&)> listener) {
+  link_up_listener_ = std::move(listener);
+  if (phy_.link()) link_up_listener_(phy_.modes());
+}
+
+void Chip::on_link_changed() {
+  const wire::LinkModes modes = phy_.modes();
+  if (context_.trace.wanted()) {
+    context_.trace.emit(context_.queue.now(), "chip.phy", phy_.link() ? "link_up" : "link_down",
+                        {{"mbit_s", modes.own.fast ? 100 : 10},
+                         {"duplex", modes.own.full_duplex ? "full" : "half"},
+                         {"partner_duplex", modes.partner.full_duplex ? "full" : "half"}});
+  }
+  if (!phy_.link()) return;
+  if (modes.mismatched() && phy_.is_forced()) judge_.on_duplex_mismatch(modes, phy_.phycfgr());
+  if (link_up_listener_) link_up_listener_(modes);
 }
 
 void Chip::on_interrupts_changed() {

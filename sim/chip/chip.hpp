@@ -7,6 +7,7 @@
 //   chip.spi().select(); ...
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "sim/chip/chip_config.hpp"
@@ -21,7 +22,7 @@
 
 namespace wizloop::chip {
 
-class Chip final : public wire::FrameSink, private BlockAccess, private InterruptListener {
+class Chip final : public wire::FrameSink, private BlockAccess, private InterruptListener, private LinkListener {
  public:
   // Powered up with everything at reset values, no cable, no link. Chance comes from the streams "chip.isn",
   // "chip.memory.tx" and "chip.memory.rx".
@@ -47,6 +48,11 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   // Cable.
   void connect(wire::FrameSink& sink) { transmitter_.connect(sink); }
   void plug(bool in) { phy_.set_cable(in); }
+  // The far end of that cable: by default it negotiates and offers all that 10/100 Mbit/s knows. From the next
+  // negotiation on.
+  void set_link_partner(const wire::LinkAbilities& partner) { phy_.set_partner(partner); }
+  // Told how both ends use the cable from now on, whenever the link has come up; and once at once if it is up.
+  void on_link_up(std::function<void(const wire::LinkModes& modes)> listener);
   // A cable to a live partner, negotiated long ago.
   void plug_in_settled() {
     phy_.set_cable(true);
@@ -85,6 +91,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
     judge_.on_deselect(header_bytes, data_bytes);
   }
   void on_interrupts_changed() override;
+  void on_link_changed() override;
 
   std::uint8_t register_value(Block block, std::uint16_t offset);
   std::uint8_t reserved_value() const;
@@ -123,6 +130,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   std::optional<std::uint8_t> latched_;   // the low byte of a 16-bit register whose high byte this frame has read
   std::uint16_t pending_causes_ = 0;      // IR & IMR, SIR & SIMR
   int frames_in_reception_ = 0;
+  std::function<void(const wire::LinkModes&)> link_up_listener_;
 };
 
 }  // namespace wizloop::chip

@@ -586,6 +586,15 @@ void Judge::on_send_while_sending(const Socket& socket) {
 
 void Judge::on_not_modelled(std::string_view what) { add(Rule::not_modelled, what); }
 
+void Judge::on_duplex_mismatch(const wire::LinkModes& modes, std::uint8_t phycfgr) {
+  constexpr std::uint8_t OPMD = 0x40;
+  const auto word = [](const wire::LinkMode& mode) { return mode.full_duplex ? "full" : "half"; };
+  add(Rule::duplex_mismatch,
+      fmt::format("PHYCFGR = 0x{:02X}: {} Mbit/s {} duplex forced by {}, the other end of the cable is {} duplex",
+                  phycfgr, modes.own.fast ? 100 : 10, word(modes.own),
+                  (phycfgr & OPMD) != 0 ? "OPMDC" : "the pins PMODE2..0", word(modes.partner)));
+}
+
 // From the network ---------------------------------------------------------------------------------------------------
 
 void Judge::on_connected(const Socket& socket, std::uint16_t tx_wr_before) {

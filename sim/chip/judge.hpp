@@ -15,6 +15,7 @@
 #include "sim/chip/socket.hpp"
 #include "sim/chip/spi_front.hpp"
 #include "sim/core/timer.hpp"
+#include "sim/wire/link_mode.hpp"
 
 namespace wizloop::chip {
 
@@ -56,6 +57,8 @@ class Judge {
   void on_send(const Socket& socket, std::uint16_t length, std::uint16_t free);
   void on_send_while_sending(const Socket& socket);
   void on_not_modelled(std::string_view what);
+  // The link is up in a forced mode, and its other end has the other duplex.
+  void on_duplex_mismatch(const wire::LinkModes& modes, std::uint8_t phycfgr);
 
   // From the network: a connection is up and has set the TX pointers anew; data went into the RX ring, or found no
   // room in it; a datagram was received.

@@ -3,21 +3,35 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/chip/latencies.hpp"
 #include "sim/chip/quirks.hpp"
 #include "sim/core/timer.hpp"
+#include "sim/wire/link_mode.hpp"
 
 namespace wizloop::chip {
 
+// Who wants to know that the link has come or gone.
+class LinkListener {
+ public:
+  virtual void on_link_changed() = 0;
+
+ protected:
+  ~LinkListener() = default;
+};
+
 class Phy {
  public:
-  Phy(EventQueue& queue, const Latencies& latencies, const Quirks& quirks)
-      : latencies_{latencies}, quirks_{quirks}, timer_{queue} {}
+  Phy(EventQueue& queue, const Latencies& latencies, const Quirks& quirks, LinkListener& listener)
+      : latencies_{latencies}, quirks_{quirks}, listener_{listener}, timer_{queue} {}
 
   // PHYCFGR as the host reads it.
   std::uint8_t phycfgr() const {
-    if (link_) return static_cast<std::uint8_t>(written_ | LNK | (is_10m() ? 0 : SPD) | (is_half() ? 0 : DPX));
+    if (link_) {
+      const wire::LinkMode& own = modes_->own;
+      return static_cast<std::uint8_t>(written_ | LNK | (own.fast ? SPD : 0) | (own.full_duplex ? DPX : 0));
+    }
     const bool shows_speed =
         quirks_.peek<PhycfgrWithoutLink>(Quirk::phycfgr_without_link) == PhycfgrWithoutLink::code_010;
     return static_cast<std::uint8_t>(written_ | (shows_speed ? SPD : 0));
@@ -29,7 +43,7 @@ class Phy {
     const bool runs = (written_ & RST) != 0;
     if (!runs) {
       timer_.stop();
-      link_ = false;
+      set_link(false);
     } else if (!was_running) {
       mode_ = (written_ & OPMD) != 0 ? (written_ & OPMDC) >> 3 : mode_of_pins();
       negotiate();
@@ -46,12 +60,12 @@ class Phy {
   void hold_in_reset() {
     timer_.stop();
     written_ &= static_cast<std::uint8_t>(~RST);
-    link_ = false;
+    set_link(false);
   }
   void hardware_reset() {
     written_ = reset_value;
     mode_ = mode_of_pins();
-    link_ = false;
+    set_link(false);
     negotiate();
   }
 
@@ -59,31 +73,39 @@ class Phy {
   // (observed: 0xBD).
   void set_pmode_pins(std::uint8_t code) { pmode_pins_ = code & 7; }
 
-  // A cable to a partner that negotiates 100 Mbit/s full duplex goes in or out.
+  // What the far end of the cable can do, from the next negotiation on.
+  void set_partner(const wire::LinkAbilities& partner) { partner_ = partner; }
+  // The cable goes in or out.
   void set_cable(bool plugged) {
     plugged_ = plugged;
     if (plugged_) {
       negotiate();
     } else if (link_) {
-      timer_.start(latencies_.link_lost, [this] { link_ = false; });
+      timer_.start(latencies_.link_lost, [this] { set_link(false); });
     } else {
       timer_.stop();
     }
   }
   // As if everything had been on for long: for runs that begin with a live link.
   void settle() {
+    negotiate();
+    if (timer_.deadline() == Instant::max()) return;
     timer_.stop();
-    link_ = plugged_ && can_link();
+    set_link(true);
   }
 
   bool link() const { return link_; }
-  Frequency bit_rate() const { return Frequency{is_10m() ? 10'000'000 : 100'000'000}; }
+  // How both ends use the cable, or will once the link is up; without a common mode, as if alone.
+  wire::LinkModes modes() const { return modes_.value_or(wire::LinkModes{}); }
+  Frequency bit_rate() const { return modes().own.bit_rate(); }
+  // PHYCFGR or the pins, and not negotiation, have set the mode.
+  bool is_forced() const { return mode_ < forced_100_half_negotiating; }
 
   // Typical supply current of the chip in mA (datasheet 5.4).
   double supply_current_ma(bool transmitting) const {
     if (mode_ == power_down) return 13;
     if (!link_) return 65;
-    if (is_10m()) return transmitting ? 79 : 75;
+    if (!modes_->own.fast) return transmitting ? 79 : 75;
     return transmitting ? 132 : 128;
   }
 
@@ -94,23 +116,38 @@ class Phy {
 
   // As pins, 101 and 110 are not used; nobody says what they do: no link.
   int mode_of_pins() const { return pmode_pins_ == power_down ? unused : pmode_pins_; }
-  bool can_link() const { return mode_ != power_down && mode_ != unused; }
-  bool is_10m() const { return mode_ == 0 || mode_ == 1; }
-  bool is_half() const { return mode_ == 0 || mode_ == 2 || mode_ == forced_100_half_negotiating; }
+  wire::LinkAbilities abilities() const {
+    if (mode_ == all_capable) return {};
+    if (mode_ == forced_100_half_negotiating) return {true, wire::LinkAbilities::fast_half};
+    if (mode_ == power_down || mode_ == unused) return {false, 0};
+    return {false, static_cast<std::uint8_t>(1 << mode_)};  // the four codes are in the order of the abilities
+  }
 
   void negotiate() {
     timer_.stop();
-    if (!plugged_ || !can_link() || (written_ & RST) == 0) return;
-    const bool negotiates = mode_ >= forced_100_half_negotiating;
-    timer_.start(negotiates ? latencies_.link_negotiated : latencies_.link_forced, [this] { link_ = true; });
+    if (!plugged_ || (written_ & RST) == 0) return;
+    const auto modes = wire::negotiate(abilities(), partner_);
+    if (link_ && modes != modes_) set_link(false);
+    modes_ = modes;
+    if (!modes_) return;
+    timer_.start(is_forced() ? latencies_.link_forced : latencies_.link_negotiated, [this] { set_link(true); });
+  }
+  void set_link(bool up) {
+    timer_.stop();
+    if (link_ == up) return;
+    link_ = up;
+    listener_.on_link_changed();
   }
 
   const Latencies& latencies_;
   const Quirks& quirks_;
+  LinkListener& listener_;
   Timer timer_;
   std::uint8_t written_ = reset_value;
   std::uint8_t pmode_pins_ = all_capable;
   int mode_ = all_capable;
+  wire::LinkAbilities partner_;
+  std::optional<wire::LinkModes> modes_;  // there is one while there is a link
   bool plugged_ = false;
   bool link_ = false;
 };

@@ -109,6 +109,12 @@ constexpr std::array<RuleText, rule_count> texts = {{
      "a multicast socket was opened without its group in Sn_DIPR and the group's MAC in Sn_DHAR",
      "the group set after OPEN, or on another socket",
      "before OPEN write Sn_DHAR = 01:00:5E + low 23 bits of the group, Sn_DIPR = group, Sn_DPORT = port"},
+    {Rule::duplex_mismatch, "duplex-mismatch", warning, "4.1",
+     "the PHY is forced to one duplex and the other end of the cable uses the other: the half-duplex end gives up on "
+     "frames that meet one of the full-duplex end's, which sees fragments with a bad FCS; a ping passes, load does not",
+     "a mode without negotiation, by OPMDC or the pins PMODE2..0, against a partner that negotiates: it finds the "
+     "speed by itself and falls back to half duplex",
+     "leave negotiation on (OPMDC 111), or force both ends to the same speed and duplex"},
     {Rule::own_mac_missing, "own-mac-missing", warning, "4.1", "a socket is used while SHAR is still 0",
      "SHAR never written (the chip has no MAC of its own), lost by a reset, or SPI writes do not arrive",
      "write SHAR after each reset"},

@@ -49,6 +49,7 @@ enum class Rule : std::uint8_t {
   send_result_not_cleared,
   close_without_disconnect,
   multicast_without_group,
+  duplex_mismatch,
   own_mac_missing,
   own_ip_missing,
   destination_missing,

@@ -7,7 +7,6 @@ namespace {
 
 using wire::TcpHeader;
 
-constexpr Frequency bit_rate{100'000'000};
 constexpr std::size_t ip_at = wire::ethernet_header_bytes;
 constexpr std::size_t tcp_checksum_at = 16;
 constexpr std::size_t udp_checksum_at = 6;
@@ -52,8 +51,9 @@ wire::FrameSink& FaultyPeer::before_station(wire::FrameSink& station) {
   return hearing_;
 }
 
-wire::FrameSink& FaultyPeer::before_cable(wire::FrameSink& cable) {
+wire::FrameSink& FaultyPeer::before_cable(wire::FrameSink& cable, const Link& link) {
   cable_ = &cable;
+  link_ = &link;
   return speaking_;
 }
 
@@ -178,6 +178,7 @@ void FaultyPeer::send(const wire::EthernetHeader& ethernet, wire::Ipv4Address so
 void FaultyPeer::put_on_cable(wire::FramePtr frame, Instant start) {
   WIZ_ASSERT(cable_ != nullptr);
   const Instant first_bit = std::max(start, cable_free_);
+  const Frequency bit_rate = link_->bit_rate();
   cable_free_ = first_bit + wire::time_on_wire(frame->size, bit_rate) + wire::inter_packet_gap(bit_rate);
   cable_->accept(std::move(frame), first_bit);
 }

@@ -30,7 +30,7 @@ class FaultyPeer final : public StationFilter {
   static bool wanted(const Faults& faults) { return faults.planned("peer"); }
 
   wire::FrameSink& before_station(wire::FrameSink& station) override;
-  wire::FrameSink& before_cable(wire::FrameSink& cable) override;
+  wire::FrameSink& before_cable(wire::FrameSink& cable, const Link& link) override;
 
  private:
   class Hearing final : public wire::FrameSink {
@@ -77,6 +77,7 @@ class FaultyPeer final : public StationFilter {
   Speaking speaking_{*this};
   wire::FrameSink* station_ = nullptr;
   wire::FrameSink* cable_ = nullptr;
+  const Link* link_ = nullptr;
   Instant cable_free_ = Instant::min();
   Timer flood_timer_;
 };

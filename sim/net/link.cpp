@@ -6,7 +6,7 @@
 namespace wizloop::net {
 
 Link::Link(EventQueue& queue, const Random& random, const LinkProfile& profile)
-    : queue_{queue}, profile_{profile}, loss_{random.stream("link.loss")} {}
+    : queue_{queue}, profile_{profile}, bit_rate_{profile.bit_rate}, loss_{random.stream("link.loss")} {}
 
 void Link::attach(End end, wire::FrameSink& receiver) {
   const bool filtered = filter_ != nullptr && end == End::host;
@@ -37,7 +37,7 @@ Link::Direction::Direction(Link& link, End from)
 void Link::Direction::accept(wire::FramePtr frame, Instant start) {
   WIZ_ASSERT(start >= link_.queue_.now());
   WIZ_ASSERT(start >= next_start_);  // frames overlap, or their gap is too short
-  const Frequency bit_rate = link_.profile_.bit_rate;
+  const Frequency bit_rate = link_.bit_rate_;
   next_start_ = start + wire::time_on_wire(frame->size, bit_rate) + wire::inter_packet_gap(bit_rate);
   if (start > link_.queue_.now()) {
     waiting_.hold(std::move(frame), start);
@@ -49,7 +49,7 @@ void Link::Direction::accept(wire::FramePtr frame, Instant start) {
 // The first bit of the preamble goes out now. What happens to a frame on its way is decided here.
 void Link::Direction::begin(wire::FramePtr frame) {
   const Instant start = link_.queue_.now();
-  on_wire_until_ = start + wire::time_on_wire(frame->size, link_.profile_.bit_rate);
+  on_wire_until_ = start + wire::time_on_wire(frame->size, link_.bit_rate_);
   ++counters.transmitted;
   if (!link_.up_) {
     ++counters.unplugged;
@@ -94,7 +94,7 @@ void Link::Direction::begin_on_faulty_cable(wire::FramePtr frame) {
 }
 
 void Link::Direction::bring(wire::FramePtr frame, Instant first_bit) {
-  const Frequency bit_rate = link_.profile_.bit_rate;
+  const Frequency bit_rate = link_.bit_rate_;
   const Instant start = std::max(first_bit, far_end_free_);
   const Instant end = start + wire::time_on_wire(frame->size, bit_rate);
   far_end_free_ = end + wire::inter_packet_gap(bit_rate);

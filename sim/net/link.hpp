@@ -20,13 +20,16 @@
 #include "sim/net/delay_line.hpp"
 #include "sim/net/link_faults.hpp"
 #include "sim/wire/frame.hpp"
+#include "sim/wire/link_mode.hpp"
 
 namespace wizloop::net {
 
+class Link;
+
 struct LinkProfile {
-  Frequency bit_rate{100'000'000};
-  Duration delay{};            // from an end to the other, for each bit
-  std::uint32_t loss_ppm = 0;  // frames lost at random, per million, in each direction
+  Frequency bit_rate{100'000'000};  // until set_modes()
+  Duration delay{};                 // from an end to the other, for each bit
+  std::uint32_t loss_ppm = 0;       // frames lost at random, per million, in each direction
 };
 
 // Of one direction. Each frame transmitted or duplicated is in the end delivered, lost or unplugged.
@@ -52,7 +55,7 @@ class LinkObserver {
 class StationFilter {
  public:
   virtual wire::FrameSink& before_station(wire::FrameSink& station) = 0;
-  virtual wire::FrameSink& before_cable(wire::FrameSink& cable) = 0;
+  virtual wire::FrameSink& before_cable(wire::FrameSink& cable, const Link& link) = 0;
 
  protected:
   ~StationFilter() = default;
@@ -67,7 +70,7 @@ class Link {
 
   // What this end sends goes here: accept(frame, start), with start now or later.
   wire::FrameSink& transmitter(End end) {
-    return filter_ != nullptr && end == End::host ? filter_->before_cable(direction(end)) : direction(end);
+    return filter_ != nullptr && end == End::host ? filter_->before_cable(direction(end), *this) : direction(end);
   }
 
   // Puts a filter in front of the remote host, before that is attached.
@@ -83,6 +86,10 @@ class Link {
   bool up() const { return up_; }
   // Told whenever the cable goes out or in, as a PHY would see it.
   void on_change(std::function<void(bool up)> listener) { cable_listener_ = std::move(listener); }
+
+  // How its ends use the cable from now on, as they have negotiated.
+  void set_modes(const wire::LinkModes& board_and_host) { bit_rate_ = board_and_host.own.bit_rate(); }
+  Frequency bit_rate() const { return bit_rate_; }
 
   // A frame is on the wire, in either direction.
   bool busy(Instant now) const { return from_board_.occupied(now) || from_host_.occupied(now); }
@@ -127,6 +134,7 @@ class Link {
 
   EventQueue& queue_;
   LinkProfile profile_;
+  Frequency bit_rate_;
   RandomStream loss_;
   bool up_ = true;
   StationFilter* filter_ = nullptr;

@@ -67,7 +67,7 @@ void LwipHost::start() {
 void LwipHost::plug_into(Link& link, End end) {
   link.attach(end, *this);
   cable_ = &link.transmitter(end);
-  bit_rate_ = link.profile().bit_rate;
+  link_ = &link;
 }
 
 void LwipHost::resolve(wire::Ipv4Address neighbour) {
@@ -151,7 +151,8 @@ void LwipHost::transmit(wire::FramePtr frame) {
   WIZ_ASSERT(cable_ != nullptr);
   ++counters_.sent;
   last_start_ = std::max(queue_.now(), interface_free_at_);
-  interface_free_at_ = last_start_ + wire::time_on_wire(frame->size, bit_rate_) + wire::inter_packet_gap(bit_rate_);
+  const Frequency bit_rate = link_->bit_rate();
+  interface_free_at_ = last_start_ + wire::time_on_wire(frame->size, bit_rate) + wire::inter_packet_gap(bit_rate);
   cable_->accept(std::move(frame), last_start_);
 }
 

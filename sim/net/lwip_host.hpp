@@ -93,7 +93,7 @@ class LwipHost final : public Host, private wire::FrameSink, private LwipStack::
   std::unique_ptr<LwipStack> stack_;
   std::unique_ptr<netif> interface_;
   wire::FrameSink* cable_ = nullptr;
-  Frequency bit_rate_{100'000'000};
+  const Link* link_ = nullptr;
   Instant interface_free_at_ = Instant::min();
   Instant last_start_ = Instant::min();
   DelayLine turnaround_;

@@ -118,7 +118,7 @@ ScriptedPeer::ScriptedPeer(EventQueue& queue, wire::FramePool& frames, const Hos
 void ScriptedPeer::plug_into(Link& link, End end) {
   link.attach(end, *this);
   cable_ = &link.transmitter(end);
-  bit_rate_ = link.profile().bit_rate;
+  link_ = &link;
 }
 
 void ScriptedPeer::accept(wire::FramePtr frame, Instant at) {
@@ -128,7 +128,7 @@ void ScriptedPeer::accept(wire::FramePtr frame, Instant at) {
     return;
   }
   const Bytes bytes = frame->data();
-  seen_.push_back({at - wire::time_on_wire(frame->size, bit_rate_), at, {bytes.begin(), bytes.end()}});
+  seen_.push_back({at - wire::time_on_wire(frame->size, link_->bit_rate()), at, {bytes.begin(), bytes.end()}});
   const SeenFrame& seen = seen_.back();
   if (answers_arp_ && seen.kind() == Kind::arp && seen.arp().operation == wire::Arp::Operation::request &&
       seen.arp().target_ip == config_.ip) {
@@ -156,8 +156,8 @@ Instant ScriptedPeer::send(Bytes frame, bool fcs_good) {
   }
   copy->fcs_good = fcs_good;
   const Instant start = std::max(queue_.now(), line_free_at_);
-  const Instant last_bit = start + wire::time_on_wire(copy->size, bit_rate_);
-  line_free_at_ = last_bit + wire::inter_packet_gap(bit_rate_);
+  const Instant last_bit = start + wire::time_on_wire(copy->size, link_->bit_rate());
+  line_free_at_ = last_bit + wire::inter_packet_gap(link_->bit_rate());
   ++counters_.sent;
   cable_->accept(std::move(copy), start);
   return last_bit;

@@ -131,7 +131,7 @@ class ScriptedPeer final : public Host, private wire::FrameSink {
   HostCounters counters_;
   Station board_;
   wire::FrameSink* cable_ = nullptr;
-  Frequency bit_rate_{100'000'000};
+  const Link* link_ = nullptr;
   Instant line_free_at_ = Instant::min();
   bool answers_arp_ = false;
   DelayLine script_;  // frames that wait for their instant

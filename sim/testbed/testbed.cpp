@@ -10,11 +10,20 @@ namespace {
 constexpr std::string_view board_prefix = "board.";
 constexpr std::string_view chip_prefix = "chip.";
 constexpr std::string_view fault_prefix = "fault.";
+constexpr std::string_view link_prefix = "link.";
+
+Result<std::monostate> set_link_option(wire::LinkAbilities& partner, std::string_view name, std::string_view value) {
+  if (name != "link.partner") return Error{fmt::format("unknown setting \"{}\", expected link.partner", name)};
+  const auto abilities = wire::link_abilities_of(value);
+  if (!abilities) return Error{fmt::format("{} is {}", name, abilities.error().message)};
+  partner = abilities.value();
+  return std::monostate{};
+}
 
 }  // namespace
 
 std::string_view setting_prefix(std::string_view name) {
-  for (const std::string_view prefix : {board_prefix, chip_prefix, fault_prefix}) {
+  for (const std::string_view prefix : {board_prefix, chip_prefix, fault_prefix, link_prefix}) {
     if (name.starts_with(prefix)) return prefix;
   }
   return {};
@@ -25,7 +34,9 @@ Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name,
   if (prefix == board_prefix) return bus::apply_override(setup.board, name.substr(prefix.size()), value);
   if (prefix == chip_prefix) return chip::set_chip_option(setup.chip, name, value);
   if (prefix == fault_prefix) return setup.faults.add(name.substr(prefix.size()), value);
-  return Error{fmt::format("unknown setting \"{}\", expected board.KEY, chip.OPTION or fault.NAME", name)};
+  if (prefix == link_prefix) return set_link_option(setup.link_partner, name, value);
+  return Error{
+      fmt::format("unknown setting \"{}\", expected board.KEY, chip.OPTION, link.partner or fault.NAME", name)};
 }
 
 Testbed::~Testbed() = default;
@@ -81,6 +92,8 @@ void Testbed::build_cable_and_chip() {
   chip_.emplace(queue_, frames_, trace_, findings_, random_, setup_.chip);
   link_->attach(net::End::board, *chip_);
   chip_->connect(link_->transmitter(net::End::board));
+  chip_->on_link_up([this](const wire::LinkModes& modes) { link_->set_modes(modes); });
+  chip_->set_link_partner(setup_.link_partner);
   chip_->plug_in_settled();
   chip_->inject(*faults_);
 }

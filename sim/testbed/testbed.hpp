@@ -27,6 +27,7 @@
 #include "sim/net/link.hpp"
 #include "sim/net/lwip_host.hpp"
 #include "sim/net/observers.hpp"
+#include "sim/wire/link_mode.hpp"
 #include "sim/wire/pcapng.hpp"
 
 namespace wizloop::testbed {
@@ -44,6 +45,7 @@ struct TestbedSetup {
   bus::BoardProfile board;
   std::uint64_t seed = 1;
   chip::ChipConfig chip{};
+  wire::LinkAbilities link_partner{};  // the far end of the cable
   FaultPlan faults{};
   std::optional<std::filesystem::path> pcap_file{};
   std::optional<std::filesystem::path> trace_file{};
@@ -51,7 +53,8 @@ struct TestbedSetup {
   wire::FrameSink* station = nullptr;  // at the far end of the cable in place of the PC
 };
 
-// What `name` is about: board.KEY (a number of the board file), chip.OPTION, fault.NAME. Null: none of these.
+// What `name` is about: board.KEY (a number of the board file), chip.OPTION, fault.NAME, link.partner. Null: none
+// of these.
 std::string_view setting_prefix(std::string_view name);
 
 // One setting by the name that a user types. The error says what was expected.

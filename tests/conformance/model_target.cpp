@@ -24,6 +24,8 @@ void ModelTarget::power_up() {
   link_.attach(net::End::board, chip());
   chip().connect(link_.transmitter(net::End::board));
   chip().set_pmode_pins(pmode_pins_);
+  chip().on_link_up([this](const wire::LinkModes& modes) { link_.set_modes(modes); });
+  chip().set_link_partner(partner_);
 }
 
 void ModelTarget::select() {
@@ -146,6 +148,12 @@ std::vector<std::string> ModelTarget::broken_rules() const {
   return ids;
 }
 
+void ModelTarget::set_link_partner(const wire::LinkAbilities& partner) {
+  WIZ_ASSERT(has(Feature::link_partner));
+  partner_ = partner;
+  if (powered_) chip().set_link_partner(partner);
+}
+
 namespace {
 std::string chosen = "model";
 }
@@ -161,7 +169,7 @@ std::unique_ptr<Target> make_target() {
 std::string_view name_of(Feature feature) {
   constexpr std::string_view names[] = {"a scripted peer",  "exact time",     "single SCLK periods", "a reset pin",
                                         "an interrupt pin", "a power switch", "a cable switch",      "a current meter",
-                                        "SPI timing",       "PMODE pins",     "a judge of rules"};
+                                        "SPI timing",       "PMODE pins",     "a judge of rules",    "a link partner"};
   return names[static_cast<std::size_t>(feature)];
 }
 

@@ -32,6 +32,7 @@ class ModelTarget final : public Target, private bus::AwaitedSource {
   void set_power(bool on) override;
   void set_cable(bool plugged) override;
   void set_pmode_pins(std::uint8_t code) override;
+  void set_link_partner(const wire::LinkAbilities& partner) override;
   double supply_current_ma() const override;
   std::vector<std::string> broken_rules() const override;
 
@@ -69,6 +70,7 @@ class ModelTarget final : public Target, private bus::AwaitedSource {
   bool powered_ = true;
   bool plugged_ = true;
   std::uint8_t pmode_pins_ = 7;
+  wire::LinkAbilities partner_;
   int bits_ = 0;  // of a byte that clock_bits() has begun
 };
 

@@ -21,6 +21,14 @@ class PhyTest : public PeerTest {
     }
     return false;
   }
+  // The cable goes into a port of another kind. False: no link comes.
+  bool plug_into(std::string_view partner) {
+    target().set_cable(false);
+    wait(10ms);
+    target().set_link_partner(wire::link_abilities_of(partner).value());
+    target().set_cable(true);
+    return link_comes();
+  }
 };
 
 TEST_F(PhyTest, LinkedByPinsReadsBf) { EXPECT_EQ(phycfgr(), 0xBFU); }
@@ -131,6 +139,71 @@ TEST_F(PhyTest, PowerDownHearsAndSaysNothing) {
   peer().send(peer().ping(1, 1, counting(30)));
   wait(1ms);
   EXPECT_SILENCE();
+}
+
+// 7.2 and IEEE 802.3 clause 28: what a chip that negotiates makes of each kind of port. PHYCFGR shows speed and duplex;
+// parallel detection cannot tell the duplex, so it is half.
+TEST_F(PhyTest, NegotiationFindsTheBestCommonMode) {
+  REQUIRES(cable_switch);
+  REQUIRES(link_partner);
+  const std::pair<std::string_view, std::uint64_t> partners[] = {
+      {"100-full-negotiating", 0xBF}, {"100-half-negotiating", 0xBB}, {"10-full-negotiating", 0xBD},
+      {"10-half-negotiating", 0xB9},  {"100-full-forced", 0xBB},      {"100-half-forced", 0xBB},
+      {"10-full-forced", 0xB9},       {"10-half-forced", 0xB9},
+  };
+  for (const auto& [partner, expected] : partners) {
+    ASSERT_TRUE(plug_into(partner)) << partner;
+    EXPECT_EQ(phycfgr(), expected) << partner;
+  }
+}
+
+// (observed) 0xF9: OPMD = 1, all capable, 10 half through negotiation.
+TEST_F(PhyTest, NegotiatedTenHalfWithOpmdReadsF9) {
+  REQUIRES(cable_switch);
+  REQUIRES(link_partner);
+  force(7);
+  ASSERT_TRUE(plug_into("10-half-negotiating"));
+  EXPECT_EQ(phycfgr(), 0xF9U);
+}
+
+// 7.2: a port without 10 and 100 Mbit/s, and a forced speed that the partner does not have.
+TEST_F(PhyTest, WithoutACommonModeThereIsNoLink) {
+  REQUIRES(cable_switch);
+  REQUIRES(link_partner);
+  EXPECT_FALSE(plug_into("1000-only"));
+  force(3);
+  EXPECT_FALSE(plug_into("10-full-negotiating"));
+  EXPECT_FALSE(plug_into("10-full-forced"));
+  force(1);
+  EXPECT_FALSE(plug_into("100-full-forced"));
+  force(4);
+  EXPECT_FALSE(plug_into("10-half-negotiating"));
+  EXPECT_TRUE(plug_into("100-half-negotiating"));
+}
+
+TEST_F(PhyTest, TwoForcedEndsLinkAtTheSameSpeedWhateverTheirDuplex) {
+  REQUIRES(cable_switch);
+  REQUIRES(link_partner);
+  force(3);
+  ASSERT_TRUE(plug_into("100-half-forced"));
+  EXPECT_EQ(phycfgr(), 0xDFU);
+  force(0);
+  ASSERT_TRUE(plug_into("10-full-forced"));
+  EXPECT_EQ(phycfgr(), 0xC1U);
+}
+
+// IEEE 802.3: 800 ns a byte, both ways. 60 bytes, FCS, preamble and SFD make 57.6 us.
+TEST_F(PhyTest, TenMegabitTakesEightHundredNanosecondsAByte) {
+  REQUIRES(cable_switch);
+  REQUIRES(link_partner);
+  REQUIRES(exact_time);
+  ASSERT_TRUE(plug_into("10-full-negotiating"));
+  peer().forget();
+  const Instant request_in = peer().send(peer().ping(1, 1, counting(18)));
+  wait(1ms);
+  ASSERT_EQ(peer().seen().size(), 1U);
+  EXPECT_EQ(request_in, target().now() - 1ms + picoseconds(57'600'000));
+  EXPECT_EQ(peer().seen()[0].last_bit - peer().seen()[0].at, picoseconds(57'600'000));
 }
 
 // 7.1: RST = 0 holds the PHY; the mode is taken when it goes to 1.

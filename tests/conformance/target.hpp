@@ -32,6 +32,7 @@ enum class Feature : std::uint8_t {
   spi_timing,     // set_spi_timing(), sclk_periods()
   mode_pins,      // set_pmode_pins()
   judge,          // broken_rules()
+  link_partner,   // set_link_partner()
 };
 std::string_view name_of(Feature feature);
 
@@ -66,6 +67,8 @@ class Target {
   virtual void set_power(bool on) = 0;
   virtual void set_cable(bool plugged) = 0;
   virtual void set_pmode_pins(std::uint8_t code) = 0;  // PMODE2..0, read at the next RSTn
+  // What the far end of the cable can do, from the next time on that it is plugged in; by default it negotiates all.
+  virtual void set_link_partner(const wire::LinkAbilities& partner) = 0;
   virtual double supply_current_ma() const = 0;
 
   // The ids of the datasheet's rules that were broken so far (README of sim/core), each once.

@@ -31,7 +31,7 @@ def run(
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="A parameter, board.KEY, chip.KEY or fault.NAME; any number of times."
+            "--set", metavar="KEY=VALUE", help="A parameter, board.KEY, chip.KEY, link.partner or fault.NAME; any number of times."
         ),
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as JSON too.")] = None,

@@ -854,5 +854,42 @@ TEST_F(LeaseTest, OffersAndOtherDatagramsGrantNothing) {
   EXPECT_THAT(seen(Rule::lease_not_applied), IsEmpty());
 }
 
+// PHY ----------------------------------------------------------------------------------------------------------------
+
+struct Port {
+  std::string_view partner;
+  std::uint8_t opmdc;
+  std::string_view seen;  // of the finding; empty: none
+};
+
+TEST(JudgeOfThePhy, ForcedDuplexAgainstTheOtherIsAMismatch) {
+  constexpr std::string_view forced_100 =
+      "PHYCFGR = 0xDF: 100 Mbit/s full duplex forced by OPMDC, the other end of the cable is half duplex";
+  constexpr std::string_view forced_10 =
+      "PHYCFGR = 0xC1: 10 Mbit/s half duplex forced by OPMDC, the other end of the cable is full duplex";
+  const Port ports[] = {
+      {"100-full-negotiating", 3, forced_100}, {"100-half-forced", 3, forced_100}, {"10-full-forced", 0, forced_10},
+      {"100-full-negotiating", 2, ""},         {"100-full-forced", 3, ""},         {"100-full-forced", 7, ""},
+      {"100-full-negotiating", 7, ""},
+  };
+  for (const Port& port : ports) {
+    TestBoard board;
+    board.chip.set_link_partner(wire::link_abilities_of(port.partner).value());
+    const auto mode = static_cast<std::uint8_t>(0x40 | port.opmdc << 3);
+    board.write(0, common::PHYCFGR, {mode});
+    board.write(0, common::PHYCFGR, {static_cast<std::uint8_t>(0x80 | mode)});
+    board.advance(3s);
+    std::vector<std::string> seen;
+    for (const Finding& finding : board.findings.all()) {
+      if (finding.rule == Rule::duplex_mismatch) seen.push_back(finding.seen);
+    }
+    if (port.seen.empty()) {
+      EXPECT_THAT(seen, IsEmpty()) << port.partner << " OPMDC " << int{port.opmdc};
+    } else {
+      EXPECT_THAT(seen, ElementsAre(port.seen)) << port.partner << " OPMDC " << int{port.opmdc};
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wizloop::test

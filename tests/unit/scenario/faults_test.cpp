@@ -70,6 +70,26 @@ TEST(ScenarioFaults, LostFramesCostThroughputAndTheStreamStillArrives) {
   EXPECT_LT(lossy.figures[0].value, healthy / 2);
 }
 
+TEST(LinkPartner, TenMegabitIsSlower) {
+  RunRequest wanted = request("tcp_recv");
+  wanted.parameters = {{"total_bytes", "65536"}};
+  const double fast = result_of(wanted).figures[0].value;
+  wanted.parameters["link.partner"] = "10-full-negotiating";
+  const RunResult slow = result_of(wanted);
+  EXPECT_THAT(slow.failure, IsEmpty());
+  EXPECT_GT(slow.figures[0].value, 1);
+  EXPECT_LT(slow.figures[0].value, std::min(10.0, fast));
+  EXPECT_EQ(slow.parameters.at("link.partner"), "10-full-negotiating");
+}
+
+TEST(LinkPartner, WrongOneSaysWhatWasExpected) {
+  RunRequest wanted = short_stream();
+  wanted.parameters["link.partner"] = "100";
+  const auto result = run(wanted);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, AllOf(HasSubstr("link.partner is \"100\""), HasSubstr("100-half-forced")));
+}
+
 TEST(ScenarioFaults, ARunWithAFaultEndsWithItsFailure) {
   RunRequest wanted = short_stream();
   wanted.parameters["fault.chip_version_zero"] = "always";

@@ -252,6 +252,8 @@ TEST(ScenarioTest, CaptureAndTraceAreWritten) {
   std::ifstream trace{*wanted.trace_file};
   std::string line;
   ASSERT_TRUE(std::getline(trace, line));
+  EXPECT_EQ(line, "0.000000000000 chip.phy link_up mbit_s=100 duplex=full partner_duplex=full");
+  ASSERT_TRUE(std::getline(trace, line));
   EXPECT_THAT(line, HasSubstr(" chip.s0 command Sn_CR="));
   RunRequest without = wanted;
   without.pcap_file.reset();
