@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+
 #include "sim/wire/igmp.hpp"
 #include "tests/support/test_board.hpp"
 
@@ -16,11 +20,18 @@ using testing::SizeIs;
 using wire::TcpHeader;
 using Octets = std::vector<std::uint8_t>;
 
+// "quirk=choice", as set by the test that runs.
+std::set<std::string>& set_by_this_test() {
+  static std::set<std::string> alternatives;
+  return alternatives;
+}
+
 // A configured chip with one quirk set.
 struct QuirkBoard : TestBoard {
   QuirkBoard(std::string_view quirk, std::string_view choice)
       : TestBoard{with(std::string{"chip.quirk."} + std::string{quirk}, choice)} {
     configure();
+    set_by_this_test().insert(std::string{quirk} + "=" + std::string{choice});
   }
   void open(int socket, std::uint8_t mode, std::uint16_t port = 5000) {
     set8(socket, socket::Sn_MR, mode);
@@ -798,6 +809,122 @@ TEST(PhyModeTest, PinsAreReadAtResetAndOpmdcDoesNotMirrorThem) {
   board.advance(1s);
   EXPECT_EQ(board.read(0, common::PHYCFGR, 1)[0], 0xBD);
 }
+
+// Completeness --------------------------------------------------------------------------------------------------------
+
+// Each alternative beside the default, and the test that shows it.
+struct Shown {
+  std::string_view alternative, test;
+};
+constexpr Shown shown[] = {
+    {"header_miso=zeros", "SpiQuirkTest.HeaderMisoZeros"},
+    {"write_data_miso=ones", "SpiQuirkTest.WriteDataMisoOnesOrEcho"},
+    {"write_data_miso=echo", "SpiQuirkTest.WriteDataMisoOnesOrEcho"},
+    {"reserved_read=ones", "SpiQuirkTest.ReservedReadOnesIsTouchedOnlyByARealRead"},
+    {"fdm_under_select=ignored", "SpiQuirkTest.FixedLengthUnderSelectIgnoredOrCapped"},
+    {"fdm_under_select=capped", "SpiQuirkTest.FixedLengthUnderSelectIgnoredOrCapped"},
+    {"byte_commit=next_byte", "SpiQuirkTest.ByteCommitWithTheNextByteOrTheDeselect"},
+    {"address_wrap=sticks", "SpiQuirkTest.AddressSticksAtItsEnd"},
+    {"wide_read=latched", "SpiQuirkTest.LatchedCountersDoNotTear"},
+    {"spi_before_pll=alive", "ResetQuirkTest.SpiAliveBeforeThePllHasLocked"},
+    {"short_reset_pulse=ignored", "ResetQuirkTest.ShortPulseIgnored"},
+    {"mr_rst_phy=renegotiates", "ResetQuirkTest.SoftwareResetRenegotiatesOrClearsTheMemory"},
+    {"mr_rst_memory=cleared", "ResetQuirkTest.SoftwareResetRenegotiatesOrClearsTheMemory"},
+    {"phycfgr_without_link=code_000", "ResetQuirkTest.PhycfgrWithoutLinkShowsNoSpeed"},
+    {"overcommitted_memory=no_storage", "MemoryQuirkTest.OvercommittedMemoryHasNoStorage"},
+    {"illegal_buffer_size=zero", "MemoryQuirkTest.IllegalSizeIsZero"},
+    {"zero_buffer=whole_memory", "MemoryQuirkTest.ZeroBufferReachesTheWholeMemory"},
+    {"tx_wr_readback=plain", "MemoryQuirkTest.TxWrReadsBackPlain"},
+    {"tx_fsr_falls=at_write", "MemoryQuirkTest.TxFsrFallsAtTheWrite"},
+    {"stale_tx_wr=clamped", "MemoryQuirkTest.StaleTxWrIsClampedToTheRing"},
+    {"illegal_command=stuck", "SocketQuirkTest.IllegalCommandSticksUntilALegalOne"},
+    {"open_on_open_socket=reopens", "SocketQuirkTest.OpenReopens"},
+    {"send_during_send=ignored", "SocketQuirkTest.SendDuringSendIsIgnored"},
+    {"empty_send=silent", "SocketQuirkTest.EmptySendIsSilentOrAnEmptyDatagram"},
+    {"empty_send=empty_datagram", "SocketQuirkTest.EmptySendIsSilentOrAnEmptyDatagram"},
+    {"recv_raised_again=no", "SocketQuirkTest.RecvIsNotRaisedAgain"},
+    {"sn_ir_masking=masked", "SocketQuirkTest.SnIrTakesOnlyWhatSnImrLetsThrough"},
+    {"intn_between_sources=pulses", "SocketQuirkTest.IntnPulsesBetweenSources"},
+    {"mssr_after_open=unchanged", "SocketQuirkTest.MssrStaysAsWritten"},
+    {"udp_data_after_arp_timeout=kept", "StackQuirkTest.DataIsKeptAfterAnArpTimeout"},
+    {"arp_before_send=each_send", "StackQuirkTest.EachSendAsks"},
+    {"unasked_arp=updates", "StackQuirkTest.UnaskedArpUpdatesTheMac"},
+    {"conflict_without_address=reported", "StackQuirkTest.ProbeConflictsWithNoAddress"},
+    {"conflict_by_reply=ignored", "StackQuirkTest.RepliesAreNoConflict"},
+    {"largest_ping=data_512", "StackQuirkTest.LargestPingIs512"},
+    {"port_unreachable=silent", "StackQuirkTest.NoPortUnreachable"},
+    {"ip_identification=per_socket", "StackQuirkTest.IdentificationPerSocketOrZero"},
+    {"ip_identification=zero", "StackQuirkTest.IdentificationPerSocketOrZero"},
+    {"stack_beside_macraw=everything", "MacrawQuirkTest.StackAnswersEverythingOrNothing"},
+    {"stack_beside_macraw=nothing", "MacrawQuirkTest.StackAnswersEverythingOrNothing"},
+    {"macraw_padding=none", "MacrawQuirkTest.ShortFramesLeaveAsRunts"},
+    {"macraw_multicast=datasheet", "MacrawQuirkTest.MulticastByTheDatasheet"},
+    {"macraw_without_link=sendok", "MacrawQuirkTest.SendWithoutLinkCompletes"},
+    {"late_sendok_clear=stalls", "MacrawQuirkTest.SendStallsWhileSendokStands"},
+    {"tx_pointers_at_connection=zero", "TcpQuirkTest.PointersStartAtZeroOrAtThePeersSequenceNumber"},
+    {"rx_pointers_at_connection=irs", "TcpQuirkTest.PointersStartAtZeroOrAtThePeersSequenceNumber"},
+    {"isn_source=clock", "TcpQuirkTest.InitialSequenceNumberByTheClockOrZero"},
+    {"isn_source=zero", "TcpQuirkTest.InitialSequenceNumberByTheClockOrZero"},
+    {"status_while_resolving=synsent", "TcpQuirkTest.StatusWhileResolving"},
+    {"status_while_resolving=arp", "TcpQuirkTest.StatusWhileResolving"},
+    {"rst_received_cause=timeout", "TcpQuirkTest.CauseOfAReset"},
+    {"rst_received_cause=none", "TcpQuirkTest.CauseOfAReset"},
+    {"close_of_connection=rst", "TcpQuirkTest.CloseSendsRst"},
+    {"time_wait=none", "TcpQuirkTest.NoTimeWaitButTheLastAckLeaves"},
+    {"missing_fin=waits", "TcpQuirkTest.WaitsForTheMissingFin"},
+    {"rst_in_synrecv=listen", "TcpQuirkTest.ResetInSynrecvReturnsToListen"},
+    {"second_syn_in_synrecv=ignored", "TcpQuirkTest.SecondSynInSynrecvIsIgnored"},
+    {"zero_window_probe=limited", "TcpQuirkTest.ZeroWindowProbesAreLimitedOrNone"},
+    {"zero_window_probe=none", "TcpQuirkTest.ZeroWindowProbesAreLimitedOrNone"},
+    {"retransmission=first_segment", "TcpQuirkTest.OnlyTheFirstSegmentIsSentAgain"},
+    {"out_of_order=silent", "TcpQuirkTest.SegmentBeyondAGapDrawsNothing"},
+    {"delayed_ack=timer_only", "TcpQuirkTest.SecondSegmentWaitsForTheTimerToo"},
+    {"window_update=below_mss", "TcpQuirkTest.WindowUpdateOnlyBelowTheMss"},
+    {"advertised_window=by_pointer", "TcpQuirkTest.AdvertisedWindowFollowsThePointer"},
+    {"psh=last_segment", "TcpQuirkTest.PshOnTheLastSegmentOnly"},
+    {"mss_without_option=own", "TcpQuirkTest.PeerWithoutAnMssOptionGetsTheOwnMss"},
+    {"tcp_transmissions=rcr_plus_2", "TcpQuirkTest.OneTransmissionMoreThanTheFormula"},
+    {"keepalive_needs=any_byte", "TcpQuirkTest.KeepAliveAfterAReceivedByte"},
+};
+
+TEST(QuirkCompletenessTest, EachAlternativeHasItsTest) {
+  std::set<std::string> tests;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const testing::TestSuite& suite = *all.GetTestSuite(i);
+    for (int k = 0; k < suite.total_test_count(); ++k) {
+      tests.insert(std::string{suite.name()} + "." + suite.GetTestInfo(k)->name());
+    }
+  }
+  std::size_t alternatives = 0;
+  for (const QuirkSpec& spec : quirk_table()) {
+    for (const std::string_view choice : spec.choices) {
+      if (choice == spec.choices.front()) continue;
+      const std::string alternative = std::string{spec.name} + "=" + std::string{choice};
+      const auto found = std::ranges::find(shown, alternative, &Shown::alternative);
+      ASSERT_NE(found, std::end(shown)) << "no test shows " << alternative;
+      EXPECT_TRUE(tests.contains(std::string{found->test})) << "there is no " << found->test;
+      ++alternatives;
+    }
+  }
+  EXPECT_EQ(std::size(shown), alternatives) << "there are rows about what does not exist";
+}
+
+// Holds each test to its rows: it has to have set the alternative.
+class HoldsTestsToTheirRows final : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo& test) override {
+    const std::string name = std::string{test.test_suite_name()} + "." + test.name();
+    for (const Shown& row : shown) {
+      if (row.test != name) continue;
+      EXPECT_TRUE(set_by_this_test().contains(std::string{row.alternative})) << name << " does not set it";
+    }
+    set_by_this_test().clear();
+  }
+};
+[[maybe_unused]] const bool holds = [] {
+  testing::UnitTest::GetInstance()->listeners().Append(new HoldsTestsToTheirRows);
+  return true;
+}();
 
 }  // namespace
 }  // namespace wizloop::test
