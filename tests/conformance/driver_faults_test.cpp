@@ -1,7 +1,7 @@
 // The portable driver on the chip model, on all three buses, while one thing goes wrong: each call comes back within
 // its deadline, with success or an error; what it says has been delivered is right; and once the fault is over, a reset
 // and a new session succeed. Faults that strike once are moved through the whole session, occasion by occasion, until a
-// session ends unbroken.
+// session ends unbroken; those that may strike each byte break each of a small session too, one by one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,8 +41,12 @@ struct FaultCase {
   std::string fault;
   std::string text;  // with "nth=N" the session is repeated for one N after the other
   Expect expect = Expect::right_data;
-  int slices = 1;  // tests to share the many N of a fault that may strike each SPI byte
+  int slices = 1;  // tests to share the many N of a fault that may strike each SPI byte or frame
 };
+
+// How much a session does. A small one comes up, connects, echoes a few bytes and closes: short enough to break each of
+// its transfers by itself.
+enum class Extent { whole, small };
 
 struct Case {
   BusKind bus;
@@ -56,6 +60,7 @@ constexpr wire::Ipv4Address board_ip = wire::ipv4(192, 168, 1, 20);
 constexpr wire::MacAddress board_mac = {0x02, 0, 0, 0, 0, 0x20};
 constexpr std::uint16_t echo_port = 7;
 constexpr std::size_t stream_bytes = 1500;  // through a ring of 1 KiB
+constexpr std::size_t small_stream_bytes = 12;
 constexpr std::size_t datagram_bytes = 300;
 
 bus::BoardProfile quick_board() {
@@ -150,10 +155,11 @@ std::vector<std::uint8_t> pattern(std::size_t count, std::uint8_t first) {
 // What firmware does in one session; stops at the first error, which it returns.
 class Session {
  public:
-  Session(Rig& rig, BusKind kind, std::uint16_t local_port, Expect expect)
+  Session(Rig& rig, BusKind kind, std::uint16_t local_port, Expect expect, Extent extent)
       : rig_{rig},
         local_port_{local_port},
         expect_{expect},
+        extent_{extent},
         byte_bus_{rig.port()},
         burst_bus_{rig.port()},
         dma_bus_{rig.port()},
@@ -165,7 +171,7 @@ class Session {
   Error run() {
     Error error = set_up();
     if (error == Error::none) error = talk_tcp();
-    if (error == Error::none) error = talk_udp();
+    if (error == Error::none && extent_ == Extent::whole) error = talk_udp();
     return error;
   }
 
@@ -215,7 +221,7 @@ class Session {
     if (error == Error::none) error = within(500ms, "connect", [&] { return socket.connect(peer, 500'000); }).error();
     if (error != Error::none) return error;
 
-    const std::vector<std::uint8_t> sent = pattern(stream_bytes, 7);
+    const std::vector<std::uint8_t> sent = pattern(extent_ == Extent::whole ? stream_bytes : small_stream_bytes, 7);
     std::vector<std::uint8_t> received;
     std::size_t written = 0;
     while (received.size() < sent.size()) {
@@ -272,25 +278,35 @@ class Session {
   Rig& rig_;
   std::uint16_t local_port_;
   Expect expect_;
+  Extent extent_;
   w5500::ByteBus byte_bus_;
   w5500::BurstBus burst_bus_;
   w5500::DmaBus dma_bus_;
   w5500::Chip chip_;
 };
 
+bool strikes_once(const FaultCase& fault) { return fault.text.find("nth=N") != std::string::npos; }
+
+// The text of a fault that strikes at its nth occasion.
+std::string nth_of(const FaultCase& fault, std::uint64_t n) {
+  std::string text = fault.text;
+  text.replace(text.find("nth=N"), 5, "nth=" + std::to_string(n));
+  return text + ",until=4s";
+}
+
 class DriverFaults : public testing::TestWithParam<Case> {
  protected:
   // One session under the fault, one after it.
-  std::uint64_t break_and_recover(const std::string& text, Instant over) {
+  std::uint64_t break_and_recover(const std::string& text, Instant over, Extent extent) {
     const Case& of = GetParam();
     Rig rig{of.fault.fault, text};
-    const Error error = Session{rig, of.bus, 50000, of.fault.expect}.run();
+    const Error error = Session{rig, of.bus, 50000, of.fault.expect, extent}.run();
     if (of.fault.expect == Expect::success) {
       EXPECT_EQ(error, Error::none) << "under " << of.fault.fault << "=" << text;
     }
     const std::uint64_t struck = rig.struck();
     rig.advance_to(std::max(over, rig.queue.now() + 100ms));
-    EXPECT_EQ(Session(rig, of.bus, 50001, Expect::success).run(), Error::none)
+    EXPECT_EQ(Session(rig, of.bus, 50001, Expect::success, extent).run(), Error::none)
         << "after " << of.fault.fault << "=" << text;
     return struck;
   }
@@ -298,19 +314,17 @@ class DriverFaults : public testing::TestWithParam<Case> {
 
 TEST_P(DriverFaults, CallsComeBackAndADriverThatStartsAnewWorks) {
   const FaultCase& fault = GetParam().fault;
-  const std::size_t nth = fault.text.find("nth=N");
-  if (nth == std::string::npos) {
-    EXPECT_GT(break_and_recover(fault.text, Instant{5s}), 0U);
+  if (!strikes_once(fault)) {
+    EXPECT_GT(break_and_recover(fault.text, Instant{5s}, Extent::whole), 0U);
     return;
   }
   bool struck = true;
   int turn = 0;
   int sessions = 0;
-  for (std::uint64_t n = 1; struck && !HasFailure(); n += 1 + n / 16) {
+  // Where there are few occasions, each; of thousands of bytes ever fewer, as DriverFaultsOneByOne takes each.
+  for (std::uint64_t n = 1; struck && !HasFailure(); n += fault.slices == 1 ? 1 : 1 + n / 16) {
     if (turn++ % fault.slices != GetParam().slice) continue;
-    std::string text = fault.text;
-    text.replace(nth, 5, "nth=" + std::to_string(n));
-    struck = break_and_recover(text + ",until=4s", Instant{5s}) > 0;
+    struck = break_and_recover(nth_of(fault, n), Instant{5s}, Extent::whole) > 0;
     ++sessions;
   }
   EXPECT_GT(sessions, 1) << "the fault never struck";
@@ -391,6 +405,36 @@ std::string case_name(const testing::TestParamInfo<Case>& of) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OnEveryBus, DriverFaults, testing::ValuesIn(every_case()), case_name);
+
+// Each single transfer of a small session is broken, n = 1, 2, 3 ... until a session ends unbroken: each byte for what
+// strikes a byte, each frame for what strikes a frame. The slices share the n.
+using DriverFaultsOneByOne = DriverFaults;
+
+TEST_P(DriverFaultsOneByOne, EachTransferBrokenByItselfLeavesADriverThatRecovers) {
+  const Case& of = GetParam();
+  const auto slices = static_cast<std::uint64_t>(of.fault.slices);
+  bool struck = true;
+  std::uint64_t sessions = 0;
+  for (auto n = static_cast<std::uint64_t>(of.slice) + 1; struck && !HasFailure(); n += slices) {
+    struck = break_and_recover(nth_of(of.fault, n), Instant{5s}, Extent::small) > 0;
+    ++sessions;
+  }
+  EXPECT_GT(sessions * slices, 100U) << "a session has more transfers than that";
+}
+
+std::vector<Case> one_by_one() {
+  std::vector<Case> cases;
+  for (const BusKind bus : {BusKind::byte, BusKind::burst, BusKind::dma}) {
+    for (FaultCase fault : fault_cases()) {
+      if (fault.slices == 1) continue;  // few occasions: DriverFaults takes each
+      fault.slices = 5;
+      for (int slice = 0; slice < fault.slices; ++slice) cases.push_back({bus, fault, slice});
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(OnEveryBus, DriverFaultsOneByOne, testing::ValuesIn(one_by_one()), case_name);
 
 }  // namespace
 }  // namespace wizloop::test
