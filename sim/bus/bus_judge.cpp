@@ -17,8 +17,6 @@ constexpr std::uint16_t MR = 0x00, IR = 0x15, VERSIONR = 0x39, Sn_IR = 0x02, Sn_
 constexpr std::uint8_t never_in_mr = 0x45, never_in_ir = 0x0F, never_in_sn_ir = 0xE0;
 constexpr std::uint8_t states[] = {0x00, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x1A, 0x1B, 0x1C, 0x1D, 0x22, 0x32, 0x42};
 
-bool works(int spi_mode) { return spi_mode == 0 || spi_mode == 3; }
-
 // What the value would be had it been sampled one bit earlier or later.
 std::string explain_bits(std::uint8_t value, std::uint8_t never_set) {
   if (value == 0xFF) return "MISO stays high";
@@ -32,14 +30,19 @@ std::string explain_bits(std::uint8_t value, std::uint8_t never_set) {
 }  // namespace
 
 BusJudge::BusJudge(EventQueue& queue, Findings& findings, const BoardProfile& profile)
-    : queue_{queue}, findings_{findings}, setup_{profile.select}, hold_{profile.deselect} {
+    : queue_{queue}, findings_{findings}, select_cost_{profile.select}, deselect_cost_{profile.deselect} {
+  set_clock(profile.sclk, profile.spi_mode);
+}
+
+void BusJudge::set_clock(Frequency sclk, int spi_mode) {
   // Mode 0 begins with half a period before the first edge, mode 3 ends with half a period after the last.
-  const Duration half_period = profile.sclk.periods(1) / 2;
-  (profile.spi_mode == 0 ? setup_ : hold_) += half_period;
-  if (!works(profile.spi_mode)) {
-    add(Rule::spi_mode_unsupported, fmt::format("SPI mode {}, expected 0 or 3", profile.spi_mode));
+  const Duration half_period = sclk.periods(1) / 2;
+  setup_ = select_cost_ + (spi_mode == 0 ? half_period : Duration{});
+  hold_ = deselect_cost_ + (spi_mode == 0 ? Duration{} : half_period);
+  if (!mode_works(spi_mode)) {
+    add(Rule::spi_mode_unsupported, fmt::format("SPI mode {}, expected 0 or 3", spi_mode));
   }
-  const std::int64_t hz = profile.sclk.hz();
+  const std::int64_t hz = sclk.hz();
   if (hz > limits::theoretical_sclk.hz()) {
     add(Rule::sclk_above_limit, fmt::format("SCLK {} Hz, at most {} Hz", hz, limits::theoretical_sclk.hz()));
   } else if (hz > limits::guaranteed_sclk.hz()) {

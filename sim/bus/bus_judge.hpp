@@ -15,9 +15,15 @@
 
 namespace wizloop::bus {
 
+// The chip knows modes 0 and 3 (datasheet 2.1).
+constexpr bool mode_works(int spi_mode) { return spi_mode == 0 || spi_mode == 3; }
+
 class BusJudge {
  public:
   BusJudge(EventQueue& queue, Findings& findings, const BoardProfile& profile);
+
+  // What firmware runs the bus at from now on.
+  void set_clock(Frequency sclk, int spi_mode);
 
   // SCSn of the W5500 falls, its cost paid.
   void on_select() {
@@ -57,6 +63,8 @@ class BusJudge {
   Findings& findings_;
   // A board file prices select and deselect whole and does not say where in them the edge lies: it is given the benefit
   // of the doubt. So much do they add to what the bus sees between SCSn and SCLK.
+  Duration select_cost_;
+  Duration deselect_cost_;
   Duration setup_;
   Duration hold_;
   bool selected_ = false;

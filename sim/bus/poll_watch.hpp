@@ -38,6 +38,9 @@ class PollWatch {
   // The frame that goes on, or the last one.
   const SeenFrame& frame() const { return frame_; }
 
+  // Firmware polls, as far as can be told now.
+  bool in_loop() const { return in_loop_; }
+
   // Books everything up to now.
   void settle();
 

@@ -10,11 +10,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "sim/core/descriptor.hpp"
 #include "sim/core/finding.hpp"
 #include "sim/core/nearest.hpp"
 
@@ -454,11 +454,19 @@ Result<std::string> contents_of(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file, unknown)) {
     return Error{fmt::format("{}: not a file, expected a board file such as boards/NAME.toml", file.string())};
   }
-  std::ifstream stream{file, std::ios::binary};
-  if (!stream) return Error{fmt::format("{}: cannot be read: {}", file.string(), std::strerror(errno))};
+  // Not a stream: those read by functions that a driver under test may define (sim/core/descriptor.hpp).
+  const int stream = descriptor::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   std::string content(most_file_bytes + 1, '\0');
-  stream.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<std::size_t>(stream.gcount()));
+  std::size_t size = 0;
+  ssize_t count = stream < 0 ? -1 : 1;
+  while (count > 0 && size < content.size()) {
+    count = descriptor::read(stream, content.data() + size, content.size() - size);
+    if (count > 0) size += static_cast<std::size_t>(count);
+  }
+  const int error_number = errno;
+  if (stream >= 0) descriptor::close(stream);
+  if (count < 0) return Error{fmt::format("{}: cannot be read: {}", file.string(), std::strerror(error_number))};
+  content.resize(size);
   if (content.size() > most_file_bytes) {
     return Error{
         fmt::format("{}: too large, expected a board file of at most {} KiB", file.string(), most_file_bytes / 1024)};

@@ -36,6 +36,12 @@ void SpiBus::deselect() {
   judge_.on_deselect(hold_, watch_.frame());
   pass(profile_.deselect, Account::select);
   watch_.on_frame_end();
+  if (!watch_.in_loop()) not_in_loop_at_ = queue_.now();
+}
+
+void SpiBus::set_clock(Frequency sclk, int spi_mode) {
+  byte_steps_ = PeriodSteps{sclk, bits_per_byte};
+  judge_.set_clock(sclk, spi_mode);
 }
 
 std::uint8_t SpiBus::exchange(std::uint8_t mosi) { return move_byte(mosi, profile_.byte.gap); }

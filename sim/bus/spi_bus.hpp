@@ -49,6 +49,9 @@ class SpiBus {
   // burst does it byte by byte.
   void exchange(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count);
 
+  // From the next byte on.
+  void set_clock(Frequency sclk, int spi_mode);
+
   bool has_dma() const { return profile_.dma.has_value(); }
   // Both buffers must stay until the transfer is over or aborted.
   void start_dma(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count);
@@ -79,6 +82,11 @@ class SpiBus {
 
   // Books all charges up to now.
   void settle() { watch_.settle(); }
+
+  // How long firmware has been reading the same registers and found none of them changed; 0 outside of such a loop.
+  Duration polled_for() const { return watch_.in_loop() ? queue_.now() - not_in_loop_at_ : Duration{}; }
+  // The frame that goes on, or the last one.
+  const SeenFrame& frame() const { return watch_.frame(); }
 
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t frames() const { return frames_; }
@@ -122,6 +130,7 @@ class SpiBus {
   BusJudge judge_;
   Duration hold_{};  // from the last bit of a frame until firmware goes on to raise SCSn
   PeriodSteps byte_steps_;
+  Instant not_in_loop_at_{};
   std::optional<Dma> dma_;
   Instant bites_at_ = Instant::max();
   Instant run_ends_at_ = Instant::max();

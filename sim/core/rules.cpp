@@ -50,6 +50,10 @@ constexpr std::array<RuleText, rule_count> texts = {{
      "the W5500 and another device of the bus were selected at the same time and both drive MISO",
      "an SD card or display on the same bus, used from an interrupt, or its select pin left floating",
      "give each device its own select with a pull-up, and lock the bus around each frame"},
+    {Rule::frame_of_two_threads, "frame-of-two-threads", error, "2.2",
+     "one thread selected the chip and another clocked bytes or raised SCSn in the same frame",
+     "the bus lock is missing, or is held for a byte instead of a frame",
+     "hold one lock from the falling to the rising edge of SCSn, in the interrupt task too"},
 
     {Rule::reserved_block, "reserved-block", warning, "2.2.2",
      "the control byte selects a reserved block (BSB 4, 8, ... 28)",

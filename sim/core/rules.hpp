@@ -31,6 +31,7 @@ enum class Rule : std::uint8_t {
   header_cut_short,
   clocks_without_select,
   two_selects_low,
+  frame_of_two_threads,
   // Blocks and registers.
   reserved_block,
   reserved_register,

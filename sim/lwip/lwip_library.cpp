@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "sim/core/descriptor.hpp"
+
 namespace wizloop {
 namespace {
 
@@ -53,7 +55,7 @@ Result<std::string> find_library() {
 
 // An anonymous file with the same contents, or -1 and errno.
 int copy_to_memory(const std::string& path) {
-  const int from = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int from = descriptor::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (from < 0) return -1;
   int copy = memfd_create("wizloop-lwip", MFD_CLOEXEC);
   struct stat status {};
@@ -64,9 +66,9 @@ int copy_to_memory(const std::string& path) {
     done += count;
   }
   const int error_number = errno;
-  close(from);
+  descriptor::close(from);
   if (!complete && copy >= 0) {
-    close(copy);
+    descriptor::close(copy);
     copy = -1;
   }
   errno = error_number;
@@ -199,7 +201,7 @@ Result<std::unique_ptr<LwipLibrary>> LwipLibrary::load(std::span<const Replaceme
 
 LwipLibrary::~LwipLibrary() {
   if (handle_ != nullptr) dlclose(handle_);
-  if (file_ >= 0) close(file_);
+  if (file_ >= 0) descriptor::close(file_);
 }
 
 }  // namespace wizloop

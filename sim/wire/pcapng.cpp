@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/core/descriptor.hpp"
+
 namespace wizloop::wire {
 namespace {
 
@@ -38,7 +40,7 @@ Bytes bytes_of(std::string_view text) {
 
 Result<std::unique_ptr<PcapngWriter>> PcapngWriter::open(const std::filesystem::path& path,
                                                          std::string_view interface_name, std::string_view comment) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int file = descriptor::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) {
     const int error_number = errno;
     return Error{fmt::format("{}: cannot open for writing: {}", path.native(), std::strerror(error_number)),
@@ -100,7 +102,7 @@ void PcapngWriter::write(Instant start, const Frame& frame) {
 std::optional<Error> PcapngWriter::close() {
   if (file_ >= 0) {
     flush();
-    if (::close(std::exchange(file_, -1)) != 0) fail(errno);
+    if (descriptor::close(std::exchange(file_, -1)) != 0) fail(errno);
   }
   return error_;
 }
@@ -144,7 +146,7 @@ void PcapngWriter::end_block(std::size_t begin) {
 void PcapngWriter::flush() {
   std::size_t done = 0;
   while (!error_ && done < buffer_.size()) {
-    const ssize_t count = ::write(file_, buffer_.data() + done, buffer_.size() - done);
+    const ssize_t count = descriptor::write(file_, buffer_.data() + done, buffer_.size() - done);
     if (count >= 0) {
       done += static_cast<std::size_t>(count);
     } else if (errno != EINTR) {

@@ -17,6 +17,7 @@
 #include "drivers/w5500/dma_bus.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "sim/bus/spi_bus.hpp"
+#include "sim/capi/wizloop.h"
 #include "sim/chip/chip.hpp"
 
 namespace wizloop {
@@ -73,6 +74,27 @@ void register_frames(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(register_frames);
+
+// As spi_bytes/byte through the C ABI, one call per byte. ns_per_byte minus that of spi_bytes/byte is what a shim pays.
+void capi_bytes(benchmark::State& state) {
+  wizloop_config config = WIZLOOP_CONFIG_INIT;
+  config.board = "stm32f405-arduino";
+  wizloop_t* const bed = wizloop_create(&config);
+  constexpr int frame_bytes = 3 + 2048;
+  for (auto _ : state) {
+    for (const std::uint8_t control : {std::uint8_t{0x14}, std::uint8_t{0x10}}) {
+      wizloop_scsn(bed, 0);
+      wizloop_spi_byte(bed, 0);
+      wizloop_spi_byte(bed, 0);
+      wizloop_spi_byte(bed, control);
+      for (int i = 3; i < frame_bytes; ++i) benchmark::DoNotOptimize(wizloop_spi_byte(bed, 0x55));
+      wizloop_scsn(bed, 1);
+    }
+  }
+  wizloop_destroy(bed);
+  state.SetBytesProcessed(state.iterations() * 2 * frame_bytes);
+}
+BENCHMARK(capi_bytes)->Name("capi_bytes/byte");
 
 // Payload bytes per second from the application on the board to the application on the PC, or back: driver, SPI, chip,
 // cable, lwIP and the check of every byte, set-up of the run included.

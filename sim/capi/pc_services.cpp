@@ -1,0 +1,333 @@
+#include "sim/capi/pc_services.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "sim/net/services/pinger.hpp"
+#include "sim/net/services/tcp_echo.hpp"
+#include "sim/net/services/tcp_sink.hpp"
+#include "sim/net/services/tcp_source.hpp"
+#include "sim/net/services/udp_echo.hpp"
+#include "sim/net/services/udp_sink.hpp"
+
+namespace wizloop::capi {
+namespace {
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<wire::Ipv4Address> address_of(std::string_view text) {
+  wire::Ipv4Address address = 0;
+  for (int part = 0; part < 4; ++part) {
+    const std::size_t dot = part < 3 ? text.find('.') : text.size();
+    if (dot == std::string_view::npos) return std::nullopt;
+    const auto byte = number_of(text.substr(0, dot));
+    if (!byte || *byte > 255) return std::nullopt;
+    address = address << 8 | static_cast<wire::Ipv4Address>(*byte);
+    text.remove_prefix(std::min(dot + 1, text.size()));
+  }
+  return address;
+}
+
+// The "key=value" words given to one service.
+class Options {
+ public:
+  Options(std::string_view service, std::string_view text) : service_{service} {
+    while (true) {
+      const std::size_t begin = text.find_first_not_of(' ');
+      if (begin == std::string_view::npos) break;
+      text.remove_prefix(begin);
+      const std::string_view word = text.substr(0, text.find(' '));
+      text.remove_prefix(word.size());
+      const std::size_t equals = word.find('=');
+      if (equals == std::string_view::npos || equals == 0) {
+        fail(fmt::format("{}: \"{}\", expected key=value", service_, word));
+      } else {
+        words_.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+      }
+    }
+  }
+
+  std::uint64_t number(std::string_view key, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
+    const auto text = take(key);
+    if (!text) return value;
+    const auto given = number_of(*text);
+    if (given && *given >= least && *given <= most) return *given;
+    fail(fmt::format("{}: {} is \"{}\", expected a whole number from {} to {}", service_, key, *text, least, most));
+    return value;
+  }
+  std::uint16_t port(std::uint16_t value) { return static_cast<std::uint16_t>(number("port", value, 1, 65535)); }
+
+  std::optional<wire::Ipv4Address> address(std::string_view key) {
+    const auto text = take(key);
+    if (!text) return std::nullopt;
+    const auto given = address_of(*text);
+    if (!given) fail(fmt::format("{}: {} is \"{}\", expected an address such as 192.168.1.20", service_, key, *text));
+    return given;
+  }
+
+  void require(bool there, std::string_view what) {
+    if (!there) fail(fmt::format("{}: expected {}", service_, what));
+  }
+
+  // All that was not asked for.
+  std::vector<std::pair<std::string, std::string>> rest() { return std::exchange(words_, {}); }
+
+  // What was wrong first, unknown words included.
+  std::optional<Error> error() {
+    if (!error_ && !words_.empty()) {
+      fail(fmt::format("{}: unknown option \"{}\", expected {}", service_, words_.front().first,
+                       asked_.empty() ? "none" : fmt::format("{}", fmt::join(asked_, ", "))));
+    }
+    return error_;
+  }
+
+ private:
+  std::optional<std::string> take(std::string_view key) {
+    asked_.emplace_back(key);
+    const auto found = std::ranges::find(words_, key, [](const auto& word) { return std::string_view{word.first}; });
+    if (found == words_.end()) return std::nullopt;
+    std::string value = std::move(found->second);
+    words_.erase(found);
+    return value;
+  }
+  void fail(std::string message) {
+    if (!error_) error_ = Error{std::move(message)};
+  }
+
+  std::string service_;
+  std::vector<std::pair<std::string, std::string>> words_;
+  std::vector<std::string> asked_;
+  std::optional<Error> error_;
+};
+
+// A service of sim/net/services, with its counters under the names that callers use.
+template <typename Of>
+class Counted final : public Service {
+ public:
+  using Names = Counts (*)(const Of&);
+
+  template <typename... Arguments>
+  explicit Counted(Names names, net::LwipHost& host, Arguments&&... arguments)
+      : of{host, std::forward<Arguments>(arguments)...}, names_{names} {}
+  Counts counts() const override { return names_(of); }
+
+  Of of;
+
+ private:
+  Names names_;
+};
+
+using Made = std::unique_ptr<Service>;
+using Counts = Service::Counts;
+
+Made make_tcp_echo(net::LwipHost& host, Options& options) {
+  const auto counts = [](const net::TcpEcho& of) -> Counts {
+    return {{"bytes", of.counters().bytes}, {"connections", of.counters().connections}, {"lost", of.counters().lost}};
+  };
+  const std::uint16_t port = options.port(7);
+  if (options.error()) return nullptr;
+  return std::make_unique<Counted<net::TcpEcho>>(counts, host, port);
+}
+
+Made make_tcp_sink(net::LwipHost& host, Options& options) {
+  const auto counts = [](const net::TcpSink& of) -> Counts {
+    return {{"bytes", of.counters().bytes},
+            {"connections", of.counters().connections},
+            {"lost", of.counters().lost},
+            {"mismatches", of.counters().mismatches}};
+  };
+  const std::uint16_t port = options.port(9);
+  if (options.error()) return nullptr;
+  return std::make_unique<Counted<net::TcpSink>>(counts, host, port);
+}
+
+Made make_tcp_source(net::LwipHost& host, Options& options) {
+  const auto counts = [](const net::TcpSource& of) -> Counts {
+    return {{"bytes", of.counters().bytes_acknowledged}, {"connections", of.counters().connections}};
+  };
+  const std::uint16_t port = options.port(19);
+  const std::uint64_t bytes = options.number("bytes", net::TcpSource::endless, 1, net::TcpSource::endless);
+  if (options.error()) return nullptr;
+  auto source = std::make_unique<Counted<net::TcpSource>>(counts, host, net::TcpSource::Config{.bytes = bytes});
+  source->of.listen(port);
+  return source;
+}
+
+Made make_udp_echo(net::LwipHost& host, Options& options) {
+  const auto counts = [](const net::UdpEcho& of) -> Counts {
+    return {{"bytes", of.counters().bytes}, {"packets", of.counters().datagrams}};
+  };
+  const std::uint16_t port = options.port(7);
+  if (options.error()) return nullptr;
+  return std::make_unique<Counted<net::UdpEcho>>(counts, host, port);
+}
+
+Made make_udp_sink(net::LwipHost& host, Options& options) {
+  const auto counts = [](const net::UdpSink& of) -> Counts {
+    return {{"bytes", of.counters().bytes}, {"packets", of.counters().datagrams}};
+  };
+  const std::uint16_t port = options.port(9);
+  if (options.error()) return nullptr;
+  return std::make_unique<Counted<net::UdpSink>>(counts, host, port);
+}
+
+Made make_ping(net::LwipHost& host, Options& options) {
+  const auto counts = [](const net::Pinger& of) -> Counts {
+    return {{"packets", of.counters().sent}, {"answered", of.counters().answered}, {"lost", of.counters().lost}};
+  };
+  const auto to = options.address("to");
+  const net::Pinger::Config config{.target = to.value_or(0),
+                                   .payload_bytes = static_cast<std::size_t>(options.number("payload", 56, 0, 1472)),
+                                   .count = options.number("count", 1, 1, 1'000'000),
+                                   .interval = std::chrono::milliseconds(
+                                       static_cast<std::int64_t>(options.number("interval_ms", 1000, 1, 3'600'000))),
+                                   .start = host.queue().now()};
+  options.require(to.has_value(), "to=IP");
+  if (options.error()) return nullptr;
+  return std::make_unique<Counted<net::Pinger>>(counts, host, config);
+}
+
+struct Kind {
+  std::string_view name;
+  Made (*make)(net::LwipHost&, Options&);
+};
+constexpr Kind kinds[] = {
+    {"tcp-echo", make_tcp_echo}, {"tcp-sink", make_tcp_sink}, {"tcp-source", make_tcp_source},
+    {"udp-echo", make_udp_echo}, {"udp-sink", make_udp_sink}, {"ping", make_ping},
+};
+
+}  // namespace
+
+// Sockets ------------------------------------------------------------------------------------------------------------
+
+void PcStream::listen(std::uint16_t port) {
+  listener_.emplace(host_, port, [this](tcp_pcb* pcb) {
+    if (state_ != State::waiting) return false;
+    connection_.adopt(pcb);
+    state_ = State::connected;
+    return true;
+  });
+}
+
+std::size_t PcStream::send(Bytes data) {
+  const bool may = (state_ == State::connected || state_ == State::peer_closed) && !shut_;
+  return may ? connection_.write(data) : 0;
+}
+
+std::size_t PcStream::receive(std::uint8_t* data, std::size_t bytes) {
+  const std::size_t count = std::min(bytes, received_.size());
+  const auto end = received_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::copy(received_.begin(), end, data);
+  received_.erase(received_.begin(), end);
+  if (count > 0 && connection_.open()) connection_.consume(count);
+  return count;
+}
+
+void PcStream::close() {
+  listener_.reset();
+  if (state_ == State::peer_closed) {
+    connection_.close();
+    state_ = State::closed;
+  } else if (state_ == State::connected) {
+    shut_ = true;
+    connection_.shut_down();
+  } else if (state_ == State::waiting) {
+    connection_.close();
+    state_ = State::closed;
+  }
+}
+
+std::size_t PcStream::on_data(Bytes data) {
+  received_.insert(received_.end(), data.begin(), data.end());
+  return 0;
+}
+
+void PcStream::on_peer_closed() {
+  state_ = shut_ ? State::closed : State::peer_closed;
+  if (shut_) connection_.close();
+}
+
+void PcStream::on_lost(std::string_view /*why*/) { state_ = State::lost; }
+
+PcPort::PcPort(net::LwipHost& host, std::uint16_t port)
+    : port_{host, port, [this](const net::UdpPort::Address& from, Bytes payload) {
+              if (waiting_.size() < most_waiting) waiting_.push_back({from, {payload.begin(), payload.end()}});
+            }} {}
+
+std::optional<PcPort::Datagram> PcPort::receive() {
+  if (waiting_.empty()) return std::nullopt;
+  Datagram first = std::move(waiting_.front());
+  waiting_.pop_front();
+  return first;
+}
+
+// The PC -------------------------------------------------------------------------------------------------------------
+
+Result<int> PcServices::serve(std::string_view service, std::string_view text) {
+  const auto kind = std::ranges::find(kinds, service, &Kind::name);
+  if (kind == std::end(kinds)) {
+    std::vector<std::string_view> names;
+    for (const Kind& known : kinds) names.push_back(known.name);
+    return Error{fmt::format("unknown service \"{}\", expected {}", service, fmt::join(names, ", "))};
+  }
+  Options options{service, text};
+  Made made = kind->make(host_, options);
+  if (const auto error = options.error()) return *error;
+  services_.push_back(std::move(made));
+  return static_cast<int>(services_.size()) - 1;
+}
+
+const Service* PcServices::service(int number) const {
+  const bool there = number >= 0 && static_cast<std::size_t>(number) < services_.size();
+  return there ? services_[static_cast<std::size_t>(number)].get() : nullptr;
+}
+
+Result<int> PcServices::connect(wire::Ipv4Address ip, std::uint16_t port) {
+  auto stream = std::make_unique<PcStream>(host_);
+  if (!stream->connect(ip, port)) return Error{"the PC has no route to that address", ErrorKind::user};
+  sockets_.emplace_back(std::move(stream));
+  return static_cast<int>(sockets_.size()) - 1;
+}
+
+int PcServices::listen(std::uint16_t port) {
+  auto stream = std::make_unique<PcStream>(host_);
+  stream->listen(port);
+  sockets_.emplace_back(std::move(stream));
+  return static_cast<int>(sockets_.size()) - 1;
+}
+
+int PcServices::open_udp(std::uint16_t port) {
+  sockets_.emplace_back(std::make_unique<PcPort>(host_, port));
+  return static_cast<int>(sockets_.size()) - 1;
+}
+
+PcStream* PcServices::stream(int number) {
+  if (!exists(number)) return nullptr;
+  const auto* stream = std::get_if<std::unique_ptr<PcStream>>(&sockets_[static_cast<std::size_t>(number)]);
+  return stream != nullptr ? stream->get() : nullptr;
+}
+
+PcPort* PcServices::port(int number) {
+  if (!exists(number)) return nullptr;
+  const auto* port = std::get_if<std::unique_ptr<PcPort>>(&sockets_[static_cast<std::size_t>(number)]);
+  return port != nullptr ? port->get() : nullptr;
+}
+
+void PcServices::close(int number) {
+  if (PcStream* open = stream(number)) {
+    open->close();  // and stays: its state is asked for
+  } else if (exists(number)) {
+    sockets_[static_cast<std::size_t>(number)] = std::monostate{};
+  }
+}
+
+}  // namespace wizloop::capi
