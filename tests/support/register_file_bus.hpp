@@ -234,6 +234,11 @@ class RegisterFile {
     }
   }
 
+  static std::uint8_t status_after_open(int protocol) {
+    if (protocol == 0x01) return 0x13;
+    return protocol == 0x04 ? 0x42 : 0x22;
+  }
+
   void command(int n, std::uint8_t code) {
     if (on_command && on_command(n, code)) return;
     const auto index = static_cast<std::size_t>(n);
@@ -243,7 +248,7 @@ class RegisterFile {
     };
     switch (code) {
       case 0x01:  // OPEN
-        registers[0x03] = (registers[0x00] & 0x0F) == 0x01 ? 0x13 : 0x22;
+        registers[0x03] = status_after_open(registers[0x00] & 0x0F);
         tx_wr_[index] = tx_rd_[index] = tx_pointer;
         rx_rd_[index] = rx_wr_[index] = 0;
         return;
