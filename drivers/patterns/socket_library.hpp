@@ -45,6 +45,12 @@ class SocketLibrary {
   // Reads from the datagram that udp_parse() found; returns how many bytes were stored.
   virtual uint16_t udp_read(uint8_t* data, uint16_t count) = 0;
 
+  // What the library does from a timer of its own while the sketch does something else, if that is due by now. Returns
+  // after how many microseconds, at least 1, it is due again. Every other call looks after this by itself: it is for
+  // sketches that rest. Most libraries do nothing unless they are called.
+  static constexpr uint32_t never_us = 0xFFFFFFFF;
+  virtual uint32_t run_background() { return never_us; }
+
  protected:
   ~SocketLibrary() = default;
 };

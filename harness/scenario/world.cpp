@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "drivers/patterns/ethernet2.hpp"
 #include "drivers/patterns/ethernet3.hpp"
 #include "drivers/patterns/iolibrary.hpp"
+#include "drivers/patterns/lwip_macraw.hpp"
 #include "drivers/patterns/pjrc_ethernet.hpp"
 #include "drivers/patterns/wizloop_library.hpp"
 #include "drivers/w5500/burst_bus.hpp"
@@ -73,9 +75,18 @@ std::optional<Error> World::build_library(const Setup& setup) {
     } else {
       library_ = std::make_shared<patterns::Ethernet3>(*register_bus_, *data_bus_, port_);
     }
+  } else if (setup.library == "lwip_macraw") {
+    auto library =
+        patterns::LwipMacraw::create(*data_bus_, port_, setup.testbed.seed, [this](std::uint16_t frame_bytes) {
+          const bus::LwipCost& cost = bed_->board().lwip;
+          bus().spend(cost.packet + cost.byte * frame_bytes, Account::cpu);
+        });
+    if (!library) return library.error();
+    library_ = std::move(library).value();
   } else {
     return Error{fmt::format(
-        "unknown library \"{}\", expected ethernet2, ethernet3, pjrc_ethernet, iolibrary or wizloop", setup.library)};
+        "unknown library \"{}\", expected ethernet2, ethernet3, pjrc_ethernet, iolibrary, lwip_macraw or wizloop",
+        setup.library)};
   }
   priced_.emplace(*library_, bed_->bus(), board.call);
   return std::nullopt;
@@ -89,7 +100,14 @@ bool World::start_firmware() {
 
 void World::idle_until(Instant until) {
   bus().stop_watchdog();
-  if (until > now()) bus().spend(until - now(), Account::idle);
+  while (now() < until) {
+    const Duration due = microseconds(library_->run_background());
+    if (now() < until) bus().spend(std::min(due, until - now()), Account::idle);
+  }
+}
+
+void World::settle_background() {
+  if (library_->run_background() != patterns::SocketLibrary::never_us) idle_until(now() + 200ms);
 }
 
 void World::begin_measurement() {

@@ -56,6 +56,9 @@ class World final {
   bool start_firmware();
   // Firmware does nothing until `until`.
   void idle_until(Instant until);
+  // For a library with a stack of its own: what it has begun gets time to come to an end in the background, ARP above
+  // all. With the others nothing happens.
+  void settle_background();
 
   void begin_measurement();
   Measurement end_measurement();

@@ -70,6 +70,8 @@ constexpr NumberKey number_keys[] = {
     {"call_cpu_ns", 0, 1e7, 0, Presence::required, [](BoardProfile& p, double v) { p.call = from_ns(v); }},
     {"interrupt_latency_ns", 0, 1e7, 0, Presence::required,
      [](BoardProfile& p, double v) { p.interrupt_latency = from_ns(v); }},
+    {"lwip_packet_ns", 0, 1e7, 0, Presence::optional, [](BoardProfile& p, double v) { p.lwip.packet = from_ns(v); }},
+    {"lwip_byte_ns", 0, 1e5, 0, Presence::optional, [](BoardProfile& p, double v) { p.lwip.byte = from_ns(v); }},
     {"supply_current_ma", 1, 1000, 0, Presence::optional, [](BoardProfile& p, double v) { p.supply_current_ma = v; }},
     {"peer.delayed_ack_ms", 0, 500, 0, Presence::required,
      [](BoardProfile& p, double v) { p.peer.delayed_ack = from_ms(v); }},
@@ -80,7 +82,8 @@ constexpr NumberKey number_keys[] = {
 };
 
 // The words of a board file that are chosen from a list; those of the remote host stand in the order of their enum.
-constexpr std::string_view libraries[] = {"ethernet2", "ethernet3", "pjrc_ethernet", "iolibrary", "wizloop"};
+constexpr std::string_view libraries[] = {"ethernet2", "ethernet3",   "pjrc_ethernet",
+                                          "iolibrary", "lwip_macraw", "wizloop"};
 constexpr std::string_view chips[] = {"W5500"};
 constexpr std::string_view bases[] = {"given", "fit"};
 constexpr std::string_view ack_policies[] = {"immediate", "every_second", "delayed"};

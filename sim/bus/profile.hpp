@@ -48,6 +48,13 @@ struct DmaCost {
   Duration complete{};  // from the last bit until firmware goes on
 };
 
+// What a network stack on the board costs the CPU, for firmware that brings its own: for each frame that passes
+// through, in or out, and for each of its bytes.
+struct LwipCost {
+  Duration packet{};
+  Duration byte{};
+};
+
 struct PublishedFigure {
   std::string id;        // names the measurement
   std::string scenario;  // in harness/scenario/catalogue
@@ -82,6 +89,7 @@ struct BoardProfile {
   Duration deselect{};  // after the last byte: SCSn high, transaction end
   Duration call{};      // CPU time of one socket call outside its SPI frames
   Duration interrupt_latency{};
+  LwipCost lwip;
   std::optional<double> supply_current_ma;  // published module current
 
   net::PeerProfile peer;

@@ -35,24 +35,30 @@ namespace wizloop {
   USE(lwip_init)                \
   USE(netif_add)                \
   USE(netif_set_default)        \
+  USE(netif_set_up)             \
   USE(pbuf_alloc)               \
+  USE(pbuf_cat)                 \
   USE(pbuf_copy_partial)        \
   USE(pbuf_free)                \
+  USE(pbuf_ref)                 \
   USE(raw_new)                  \
   USE(raw_recv)                 \
   USE(raw_remove)               \
   USE(raw_sendto)               \
   USE(sys_check_timeouts)       \
   USE(sys_timeouts_sleeptime)   \
+  USE(tcp_abort)                \
   USE(tcp_accept)               \
   USE(tcp_arg)                  \
   USE(tcp_bind)                 \
   USE(tcp_close)                \
   USE(tcp_connect)              \
+  USE(tcp_enqueue_flags)        \
   USE(tcp_err)                  \
   USE(tcp_listen_with_backlog)  \
   USE(tcp_new)                  \
   USE(tcp_output)               \
+  USE(tcp_poll)                 \
   USE(tcp_recv)                 \
   USE(tcp_recved)               \
   USE(tcp_sent)                 \

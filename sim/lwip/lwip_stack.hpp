@@ -10,11 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "sim/core/random.hpp"
 #include "sim/core/result.hpp"
 #include "sim/lwip/lwip_heap.hpp"
+
+struct tcp_pcb;
 
 namespace wizloop {
 
@@ -32,7 +35,12 @@ class LwipStack {
   };
 
   // The clock outlives the stack. The error is the machine's: lwIP is not installed, or cannot be loaded.
-  static Result<std::unique_ptr<LwipStack>> create(Clock& clock, RandomStream random);
+  //
+  // Debian's build has TCP buffers of 65535 bytes and scales windows (RFC 7323). With `tcp_buffer_bytes` a connection
+  // is as in a build with TCP_WND and TCP_SND_BUF of that size and without scaling. tcp_close() would take the smaller
+  // window for data that nobody read, and reset the connection: who has read all sets rcv_wnd to TCP_WND_MAX first.
+  static Result<std::unique_ptr<LwipStack>> create(Clock& clock, RandomStream random,
+                                                   std::optional<std::uint16_t> tcp_buffer_bytes = std::nullopt);
   LwipStack(const LwipStack&) = delete;
   LwipStack& operator=(const LwipStack&) = delete;
   ~LwipStack();
@@ -66,11 +74,14 @@ class LwipStack {
   static void* allocate(std::size_t bytes);
   static void* allocate_zeroed(std::size_t count, std::size_t bytes);
   static void release(void* memory);
+  // In place of tcp_enqueue_flags, which lwIP calls for each SYN and FIN.
+  static std::int8_t enqueue_flags(tcp_pcb* connection, std::uint8_t flags);
 
   static thread_local LwipStack* current_;  // whose call is in progress
 
   Clock& clock_;
   RandomStream random_;
+  std::uint16_t tcp_buffer_bytes_ = 0;
   LwipHeap heap_;  // outlives the library
   std::unique_ptr<LwipLibrary> library_;
 };

@@ -1,4 +1,5 @@
-// The PC pings the board. The chip answers by itself: firmware and SPI have no part in it.
+// The PC pings the board. The chip answers by itself, and firmware and SPI have no part in it, unless the library has a
+// stack of its own.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -15,7 +16,7 @@ class PingRtt final : public Experiment {
  public:
   ScenarioInfo info() const override {
     return {"ping_rtt",
-            "round trip of an ICMP echo that the PC sends and the chip answers",
+            "round trip of an ICMP echo that the PC sends and the board answers",
             "rtt",
             "us",
             {{"pings", "100", "echo requests, 1 ms apart", 1, 1'000'000},

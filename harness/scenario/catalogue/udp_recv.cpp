@@ -115,6 +115,7 @@ class UdpRecv final : public Experiment {
     }
     // Both ends agree: what the PC sent came in here or was dropped by the chip for want of room.
     world.idle_until(over);
+    world.settle_background();
     const std::uint64_t accounted = stream.received + library_left(library, buffer) + world.records_dropped();
     if (source.counters().failed != 0 || source.counters().datagrams != accounted) {
       stream.failure = fmt::format("the PC sent {} datagrams, the board received or dropped {}",

@@ -27,6 +27,7 @@ class UdpBlast : public Experiment {
     };
     // The first datagram waits for ARP, which the published figures do not count.
     std::uint32_t sent = send(0) ? 1 : 0;
+    world.settle_background();
     world.begin_measurement();
     for (std::uint32_t number = 1; number <= datagrams; ++number) sent += send(number) ? 1 : 0;
     const Measurement measurement = world.end_measurement();

@@ -332,7 +332,7 @@ TEST_F(ProfileTest, RefusesAThirdFit) {
 TEST_F(ProfileTest, RefusesUnknownNames) {
   EXPECT_THAT(errors_of(with("\"ethernet2\"", "\"ethernet4\"")),
               ElementsAre("4: library is \"ethernet4\", expected one of ethernet2, ethernet3, pjrc_ethernet, "
-                          "iolibrary, wizloop"));
+                          "iolibrary, lwip_macraw, wizloop"));
   EXPECT_THAT(errors_of(with("\"W5500\"", "\"W5100\"")), ElementsAre("3: chip is \"W5100\", expected W5500"));
   EXPECT_THAT(errors_of(with("\"delayed\"", "\"sometimes\"")),
               ElementsAre("20: peer.ack_policy is \"sometimes\", expected one of immediate, every_second, delayed"));
@@ -345,6 +345,19 @@ TEST_F(ProfileTest, RefusesUnknownNames) {
   EXPECT_THAT(errors_of(with("\"sclk-above-rating\"", "\"sclk\"")),
               ElementsAre(AllOf(StartsWith("26: announce.rule is \"sclk\", expected one of sclk-above-rating, "),
                                 EndsWith(", not-modelled"))));
+}
+
+TEST_F(ProfileTest, AStackOnTheBoardCostsNothingUnlessTheFileSaysSo) {
+  const Result<BoardProfile> without = load(good_board);
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without.value().lwip.packet, Duration::zero());
+  EXPECT_EQ(without.value().lwip.byte, Duration::zero());
+  const auto priced = load(with("[peer]",
+                                "lwip_packet_ns = { value = 30_000, basis = \"given\", source = \"estimate\" }\n"
+                                "lwip_byte_ns = { value = 37.5, basis = \"given\", source = \"estimate\" }\n[peer]"));
+  ASSERT_TRUE(priced) << priced.error().message;
+  EXPECT_EQ(priced.value().lwip.packet, 30us);
+  EXPECT_EQ(priced.value().lwip.byte, picoseconds(37'500));
 }
 
 TEST_F(ProfileTest, RefusesTwoFiguresWithOneId) {

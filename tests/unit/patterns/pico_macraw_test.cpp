@@ -77,7 +77,7 @@ TEST_F(PicoMacrawTest, DiscardsAFrameUnread) {
   EXPECT_EQ(device.frame_size(), 61);
 }
 
-TEST_F(PicoMacrawTest, SendsInSixteenFramesAndWaitsForSendok) {
+TEST_F(PicoMacrawTest, SendsAndWaitsForSendok) {
   begin();
   chip.on_command = [this](int n, std::uint8_t command) {
     if (command == 0x20) chip.script(1, 0x02, {0x00, 0x10});
