@@ -80,6 +80,20 @@ INSTANTIATE_TEST_SUITE_P(Scenario, EveryRun, testing::ValuesIn(every_case()), []
   return of.param.scenario + "_" + of.param.library + "_" + of.param.path;
 });
 
+TEST(ScenarioTest, AStackOnTheBoardIsLessThanHalfAsFastAsTheChips) {
+  const auto mbit = [](const char* board, const char* path) {
+    RunRequest wanted;
+    wanted.scenario = "tcp_recv";
+    wanted.board_file = boards / board;
+    wanted.path = path;
+    wanted.parameters = {{"total_bytes", "262144"}};
+    const auto result = run(wanted);
+    EXPECT_TRUE(result && result.value().failure.empty());
+    return result ? result.value().figures.at(0).value : 0.0;
+  };
+  EXPECT_GT(mbit("w55rp20.toml", "byte"), 2 * mbit("w55rp20-lwip.toml", "dma"));
+}
+
 TEST(ScenarioTest, AnotherSeedIsAnotherRun) {
   RunRequest wanted = request("tcp_xmit");
   wanted.parameters = brief("tcp_xmit");
