@@ -23,6 +23,17 @@ TEST_F(B05_TxPointerBeyondTheData, PointerMovedByMoreThanWasFreeIsFound) {
   EXPECT_THAT(seen(Rule::write_beyond_free), ElementsAre("S0 Sn_TX_WR advanced by 3000 with Sn_TX_FSR = 2048"));
 }
 
+// The copy runs around the ring too, over data that was not sent yet.
+TEST_F(B05_TxPointerBeyondTheData, UnclippedCopyOverwritesItsOwnBeginning) {
+  tcp.establish();
+  const std::uint16_t at = board.get16(0, socket::Sn_TX_WR);
+  board.write(TestBoard::tx_of(0), at, counting(3000));
+  board.set16(0, socket::Sn_TX_WR, static_cast<std::uint16_t>(at + 3000));
+  board.command(0, sn_cr::SEND);
+  EXPECT_THAT(broken(), ElementsAre("bytes-written-twice", "write-beyond-free"));
+  EXPECT_EQ(free_space(0), static_cast<std::uint16_t>(2048 - 3000));  // not clamped
+}
+
 TEST_F(B05_TxPointerBeyondTheData, PointerMovedByWhatWasWrittenSendsJustThat) {
   tcp.establish();
   const std::uint16_t at = board.get16(0, socket::Sn_TX_WR);

@@ -120,6 +120,7 @@ TEST_F(B11_BuffersTakenForSmaller, DriverThatBelievesInOneKibibyteNeedsTwoSends)
   for (std::size_t at = 0; at < data.size(); at += 1024, ++sends) {
     board.send(0, Octets(data.begin() + static_cast<std::ptrdiff_t>(at),
                          data.begin() + static_cast<std::ptrdiff_t>(at) + 1024));
+    EXPECT_EQ(free_space(0), sends == 0 ? 1024 : 0);  // the configured 2048 less the fill: half of it lies idle
     finish_send(0);
   }
   EXPECT_EQ(sends, 2);
@@ -180,6 +181,90 @@ TEST_F(B22_LeaseRenewalLeaksASocket, CuredClosesWhatItOpened) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+// B34 ----------------------------------------------------------------------------------------------------------------
+
+class B34_DhcpNeverBinds : public CaseTest {
+ protected:
+  static constexpr wire::Ipv4Address leased = wire::ipv4(192, 168, 1, 77);
+  static constexpr std::uint8_t discover = 1, offer = 2, request = 3, ack = 5;
+
+  void SetUp() override { board.write(0, common::SIPR, {0, 0, 0, 0}); }
+
+  // BOOTP with the option that names the type (RFC 2131, RFC 2132 9.6), as far as it matters here.
+  static Octets message(std::uint8_t op, std::uint8_t type) {
+    Octets bytes(240);
+    bytes[0] = op;
+    store32(&bytes[4], 0x12345678);
+    if (op == 2) store32(&bytes[16], leased);
+    store32(&bytes[236], 0x63825363);
+    for (const std::uint8_t byte : {std::uint8_t{53}, std::uint8_t{1}, type, std::uint8_t{255}}) bytes.push_back(byte);
+    return bytes;
+  }
+  void open_client(std::uint8_t sn_mr) {
+    board.set8(0, socket::Sn_MR, sn_mr);
+    board.set16(0, socket::Sn_PORT, 68);
+    board.set32(0, socket::Sn_DIPR, wire::broadcast_ipv4);
+    board.set16(0, socket::Sn_DPORT, 67);
+    board.command(0, sn_cr::OPEN);
+  }
+  // Sends one message; what the server gets: the type, or 0.
+  std::uint8_t ask(std::uint8_t type) {
+    board.sent.clear();
+    send(0, message(1, type));
+    if (board.sent.size() != 1) return 0;
+    EXPECT_EQ(board.sent[0].ip().source, 0U);
+    EXPECT_EQ(board.sent[0].ip().destination, wire::broadcast_ipv4);
+    EXPECT_EQ(board.sent[0].ethernet().destination, wire::broadcast_mac);
+    EXPECT_EQ(board.sent[0].udp().source_port, 68);
+    EXPECT_EQ(board.sent[0].udp().destination_port, 67);
+    return board.sent[0].udp_payload()[242];
+  }
+  // The server's answer, by broadcast; what the client reads of it.
+  std::uint8_t answer(std::uint8_t type) {
+    board.arrive_udp(67, 68, message(2, type), wire::broadcast_ipv4, wire::broadcast_mac);
+    board.advance(1ms);
+    const Octets record = receive(0, 8 + 244);
+    EXPECT_EQ(load32(&record[8 + 16]), leased);
+    return record[8 + 242];
+  }
+};
+
+TEST_F(B34_DhcpNeverBinds, ModeMaskedAwayRestartsWithoutEnd) {
+  for (int restart = 0; restart < 10; ++restart) {
+    board.command(0, sn_cr::CLOSE);
+    open_client(sn_mr::UDP & 0xF0);  // the protocol is lost
+    EXPECT_EQ(board.status(0), sn_sr::CLOSED);
+    EXPECT_EQ(ask(discover), 0);
+    board.advance(5s);
+  }
+  EXPECT_THAT(broken(), testing::Contains("illegal-command"));
+}
+
+TEST_F(B34_DhcpNeverBinds, CuredBindsWithinFiveSeconds) {
+  const Instant start = board.now();
+  open_client(sn_mr::UDP);
+  EXPECT_EQ(board.status(0), sn_sr::UDP);
+  EXPECT_EQ(ask(discover), discover);
+  EXPECT_EQ(answer(offer), offer);
+  EXPECT_EQ(ask(request), request);
+  EXPECT_EQ(answer(ack), ack);
+  board.write(0, common::SIPR, {192, 168, 1, 77});
+  EXPECT_LT(board.now() - start, 5s);
+  EXPECT_EQ(board.read(0, common::SIPR, 4), (Octets{192, 168, 1, 77}));
+  board.advance(60s);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+TEST_F(B34_DhcpNeverBinds, LeaseThatIsNeverWrittenIsFound) {
+  open_client(sn_mr::UDP);
+  ask(discover);
+  answer(offer);
+  ask(request);
+  answer(ack);
+  board.advance(60s);
+  EXPECT_THAT(seen(Rule::lease_not_applied), ElementsAre("granted 192.168.1.77, SIPR = 0.0.0.0"));
+}
+
 // B50 ----------------------------------------------------------------------------------------------------------------
 
 class B50_SendMacToAWrongAddress : public CaseTest {
@@ -200,7 +285,11 @@ TEST_F(B50_SendMacToAWrongAddress, LeavesAsAddressedWithoutArpAndReportsSuccess)
   ASSERT_EQ(board.sent.size(), 1U);
   EXPECT_FALSE(board.sent[0].is_arp());
   EXPECT_THAT(board.sent[0].ethernet().destination, ElementsAre(0x02, 0, 0, 0, 0, 0x99));
+  EXPECT_EQ(board.sent[0].ip().destination, peer_ip);
+  EXPECT_THAT(board.sent[0].udp_payload(), ElementsAre(1, 2, 3));
   EXPECT_EQ(board.interrupts(0), sn_ir::SENDOK);
+  EXPECT_EQ(board.get16(0, socket::Sn_TX_RD), 3);
+  EXPECT_THAT(broken(), IsEmpty());  // no rule is broken: the chip cannot know
 }
 
 TEST_F(B50_SendMacToAWrongAddress, CuredAsksForTheAddress) {
@@ -266,6 +355,8 @@ TEST_F(B55_NoFragments, FragmentedDatagramIsDropped) {
   fragment(wire::protocol_udp, Octets(message.begin(), message.begin() + 1480), more_fragments);
   fragment(wire::protocol_udp, Octets(message.begin() + 1480, message.end()), 1480 / 8);
   EXPECT_EQ(waiting(0), 0);
+  EXPECT_EQ(board.interrupts(0), 0);
+  EXPECT_THAT(board.sent, IsEmpty());  // nor does anybody hear of it
 }
 
 TEST_F(B55_NoFragments, LongSendLeavesAsDatagramsOfTheirOwn) {

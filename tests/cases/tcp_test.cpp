@@ -44,10 +44,14 @@ class B03_WriteBlocksAfterTheCableIsPulled : public TcpCaseTest {
 TEST_F(B03_WriteBlocksAfterTheCableIsPulled, WriteThatWaitsForSpaceHangsUntilTheChipGivesUp) {
   EXPECT_EQ(write_while_it_fits(), 20);
   EXPECT_EQ(free_space(0), 48);
+  const Instant given_up = board.sent[0].at + 31'800ms;  // of the first SEND that nobody acknowledged
+  const Duration left = given_up - board.now();
   const Duration blocked = blocked_until_free(100);
-  EXPECT_GT(blocked, 29s);
-  EXPECT_LT(blocked, 30s);  // 31.8 s less the two seconds of writes
+  EXPECT_GE(blocked, left);
+  EXPECT_LE(blocked, left + 1ms);  // it looks once a millisecond
+  EXPECT_EQ(blocked / 1s, 29);     // 31.8 s less the two seconds of writes
   EXPECT_EQ(board.status(0), sn_sr::CLOSED);
+  EXPECT_EQ(board.interrupts(0), sn_ir::TIMEOUT);
 }
 
 TEST_F(B03_WriteBlocksAfterTheCableIsPulled, CuredLooksAtTheSpaceAndLearnsOfTheTimeout) {
@@ -265,6 +269,22 @@ TEST_F(B23_SecondClientRefused, OneListenerServesOneClient) {
   EXPECT_EQ(board.status(0), sn_sr::ESTABLISHED);
   EXPECT_EQ(client(40002), TcpHeader::rst | TcpHeader::ack);
   EXPECT_EQ(board.status(0), sn_sr::ESTABLISHED);
+}
+
+// A driver that opens the next listener only once it has noticed the first client: how long SYNs are refused meanwhile.
+TEST_F(B23_SecondClientRefused, GapUntilTheNextListenerRefusesClients) {
+  listen(0);
+  client(40001);
+  Instant refused_last{};
+  for (std::uint16_t port = 40002; port < 40007; ++port) {  // one a millisecond
+    EXPECT_EQ(client(port), TcpHeader::rst | TcpHeader::ack) << port;
+    refused_last = board.sent[0].at;
+  }
+  listen(1);
+  EXPECT_EQ(client(40007), TcpHeader::syn | TcpHeader::ack);
+  EXPECT_EQ(board.status(1), sn_sr::ESTABLISHED);
+  // From the SYN/ACK of the one to the next: 1 ms apart, and a microsecond for OPEN and LISTEN.
+  EXPECT_EQ((board.sent[0].at - refused_last) / 1us, 1001 + 5);
 }
 
 TEST_F(B23_SecondClientRefused, CuredKeepsAListenerInReserve) {

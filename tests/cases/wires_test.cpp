@@ -194,8 +194,10 @@ TEST_F(B13_PhyResetByAccident, ModeWrittenWithBitSevenLowDropsTheLinkForGood) {
   ASSERT_EQ(phycfgr(), 0xBF);
   board.write(0, common::PHYCFGR, {0x78});
   EXPECT_EQ(phycfgr() & 0x81, 0x00);
+  board.arrive_ping(1, 32);
   board.advance(60s);
-  EXPECT_EQ(phycfgr() & 0x81, 0x00);
+  EXPECT_EQ(phycfgr(), 0x7A);  // RST still 0, no link
+  EXPECT_THAT(board.sent, IsEmpty());
 }
 
 TEST_F(B13_PhyResetByAccident, CuredEndsTheResetAndWaitsForTheNegotiation) {
@@ -214,12 +216,15 @@ TEST_F(B13_PhyResetByAccident, ModeFourIsHalfDuplex) {
   board.write(0, common::PHYCFGR, {0xE0});
   board.advance(2s);
   EXPECT_EQ(phycfgr(), 0xE3);  // link, 100 Mbit/s, DPX 0
+  plan("spi_flip", "nth=1000000");
+  EXPECT_FALSE(driver->phy().value().DPX());
+  EXPECT_TRUE(driver->phy().value().SPD());
   EXPECT_THAT(broken(), IsEmpty());
 }
 
 // B14 ----------------------------------------------------------------------------------------------------------------
 
-class B14_SettingsReadBackAsZeros : public WiresCaseTest {};
+class B14_SettingsReadBackAsZeros : public BusCaseTest {};
 
 TEST_F(B14_SettingsReadBackAsZeros, DeadMisoReadsZerosWhateverWasWritten) {
   plan("spi_miso_stuck", "always,level=0");
@@ -227,6 +232,13 @@ TEST_F(B14_SettingsReadBackAsZeros, DeadMisoReadsZerosWhateverWasWritten) {
   const w5500::Network network = driver->network().value();
   EXPECT_THAT(network.mac, Each(0));
   EXPECT_THAT(network.ip, Each(0));
+  EXPECT_THAT(network.subnet, Each(0));
+  EXPECT_THAT(network.gateway, Each(0));
+  // It is not that the address was not set: the chip has it, and what is dead is the way back.
+  EXPECT_EQ(board.read(0, common::SIPR, 4), (Octets{10, 0, 0, 2}));
+  last_miso({0x00, 0x39, 0x00, 0x00});
+  ASSERT_EQ(seen(Rule::wrong_version).size(), 1U);
+  EXPECT_THAT(seen(Rule::wrong_version)[0], AllOf(HasSubstr("VERSIONR = 0x00"), HasSubstr("MISO")));
 }
 
 TEST_F(B14_SettingsReadBackAsZeros, CuredAsksWhoIsThereFirst) {
