@@ -107,7 +107,8 @@ void Chip::software_reset() {
 }
 
 void Chip::accept(wire::FramePtr frame, Instant at) {
-  if (!phy_.link() || !frame->fcs_good || frame->size > wire::max_frame_bytes) return;
+  const bool has_legal_size = frame->size >= wire::min_frame_bytes && frame->size <= wire::max_frame_bytes;
+  if (!phy_.link() || !frame->fcs_good || !has_legal_size) return;
   ++frames_in_reception_;
   context_.queue.schedule_at(at + context_.latencies.frame_to_received,
                              [this, received = std::move(frame), at, room = receiver_.room_for_datagram()] {

@@ -28,11 +28,7 @@ class Transmitter {
   enum class Padding : std::uint8_t { zeros, none };
   Instant send(wire::FramePtr frame, Padding padding = Padding::zeros) {
     if (padding == Padding::none && frame->size < wire::min_frame_bytes) frame->fcs_good = false;
-    if (padding == Padding::zeros && frame->size < wire::min_frame_bytes) {
-      std::fill(frame->bytes.begin() + static_cast<std::ptrdiff_t>(frame->size),
-                frame->bytes.begin() + wire::min_frame_bytes, std::uint8_t{0});
-      frame->size = wire::min_frame_bytes;
-    }
+    if (padding == Padding::zeros) frame->pad();
     const Instant start = queue_.now();
     WIZ_ASSERT(start >= free_at_);
     last_bit_at_ = start + wire::time_on_wire(frame->size, bit_rate());

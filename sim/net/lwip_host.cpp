@@ -149,6 +149,7 @@ void LwipHost::transmit(const pbuf* packet) {
 
 void LwipHost::transmit(wire::FramePtr frame) {
   WIZ_ASSERT(cable_ != nullptr);
+  frame->pad();
   ++counters_.sent;
   last_start_ = std::max(queue_.now(), interface_free_at_);
   const Frequency bit_rate = link_->bit_rate();

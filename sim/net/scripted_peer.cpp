@@ -147,19 +147,24 @@ void ScriptedPeer::send_at(Instant first_bit, Bytes frame, bool fcs_good) {
 }
 
 Instant ScriptedPeer::send(Bytes frame, bool fcs_good) {
-  WIZ_ASSERT(cable_ != nullptr);
   wire::FramePtr copy = frames_.copy(frame);
-  if (fcs_good && copy->size < wire::min_frame_bytes) {
-    std::fill(copy->bytes.begin() + static_cast<std::ptrdiff_t>(copy->size),
-              copy->bytes.begin() + wire::min_frame_bytes, std::uint8_t{0});
-    copy->size = wire::min_frame_bytes;
-  }
+  if (fcs_good) copy->pad();
   copy->fcs_good = fcs_good;
+  return put_on_cable(std::move(copy));
+}
+
+Instant ScriptedPeer::send_runt(Bytes frame) {
+  WIZ_ASSERT(frame.size() < wire::min_frame_bytes);
+  return put_on_cable(frames_.copy(frame));
+}
+
+Instant ScriptedPeer::put_on_cable(wire::FramePtr frame) {
+  WIZ_ASSERT(cable_ != nullptr);
   const Instant start = std::max(queue_.now(), line_free_at_);
-  const Instant last_bit = start + wire::time_on_wire(copy->size, link_->bit_rate());
+  const Instant last_bit = start + wire::time_on_wire(frame->size, link_->bit_rate());
   line_free_at_ = last_bit + wire::inter_packet_gap(link_->bit_rate());
   ++counters_.sent;
-  cable_->accept(std::move(copy), start);
+  cable_->accept(std::move(frame), start);
   return last_bit;
 }
 

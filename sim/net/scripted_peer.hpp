@@ -89,6 +89,8 @@ class ScriptedPeer final : public Host, private wire::FrameSink {
   void send_at(Instant first_bit, Bytes frame, bool fcs_good = true);
   // Now; returns the instant at which its last bit will have gone out.
   Instant send(Bytes frame, bool fcs_good = true);
+  // The same for a frame that is too short, as it is and with a good FCS: what no MAC that works sends.
+  Instant send_runt(Bytes frame);
 
   // Frames of the peer's own for the station that it talks to.
   using Octets = std::vector<std::uint8_t>;
@@ -123,6 +125,7 @@ class ScriptedPeer final : public Host, private wire::FrameSink {
 
  private:
   void accept(wire::FramePtr frame, Instant at) override;
+  Instant put_on_cable(wire::FramePtr frame);
   static std::string differences(const SeenFrame& frame, const FramePattern& pattern);
 
   EventQueue& queue_;

@@ -34,6 +34,12 @@ struct Frame {
 
   Bytes data() const { return {bytes.data(), size}; }
   MutableBytes data() { return {bytes.data(), size}; }
+  // What a sender's MAC does to a short frame (IEEE 802.3 3.2.8): zeros behind it, up to the smallest size.
+  void pad() {
+    if (size >= min_frame_bytes) return;
+    std::fill(bytes.begin() + size, bytes.begin() + min_frame_bytes, std::uint8_t{0});
+    size = min_frame_bytes;
+  }
 
  private:
   friend class FramePool;

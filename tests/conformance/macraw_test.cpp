@@ -112,7 +112,12 @@ TEST_F(MacrawTest, BcastbDropsBroadcastsArpWithThem) {
 // 5.3.
 TEST_F(MacrawTest, RuntsAreDropped) {
   open_raw();
-  for (std::size_t bytes = 14; bytes < 60; ++bytes) EXPECT_EQ(received_after(frame_to(stranger, bytes), false), 0U);
+  for (std::size_t bytes = 14; bytes < 60; ++bytes) {
+    peer().send_runt(frame_to(stranger, bytes));
+    wait(100us);
+    EXPECT_EQ(get(0, "Sn_RX_RSR"), 0U) << bytes;
+  }
+  EXPECT_EQ(received_after(frame_to(stranger, 60)), 62U);
 }
 
 TEST_F(MacrawTest, DamagedAndOversizedFramesAreDropped) {

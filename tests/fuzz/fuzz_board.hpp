@@ -59,11 +59,16 @@ class FuzzBoard final : private wire::FrameSink {
     advance(1us);
   }
 
-  // The last bit of a frame comes in now.
-  void arrive(Bytes bytes) { static_cast<wire::FrameSink&>(chip).accept(frames.copy(bytes), queue.now()); }
+  // The last bit of a frame comes in now. The MAC that it comes from has padded it.
+  void arrive(Bytes bytes) {
+    wire::FramePtr frame = frames.copy(bytes);
+    frame->pad();
+    static_cast<wire::FrameSink&>(chip).accept(std::move(frame), queue.now());
+  }
   // The same after its first bit was announced and its time on the wire has passed.
   void arrive_bit_by_bit(Bytes bytes) {
     wire::FramePtr frame = frames.copy(bytes);
+    frame->pad();
     static_cast<wire::FrameSink&>(chip).announce(*frame, queue.now());
     advance(wire::time_on_wire(frame->size, Frequency{100'000'000}));
     static_cast<wire::FrameSink&>(chip).accept(std::move(frame), queue.now());
