@@ -267,7 +267,7 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
     }
     irs_ = segment.sequence;
     rcv_nxt_ = segment.sequence + 1;
-    snd_una_ = segment.acknowledgment;
+    snd_una_ = snd_nxt_ = segment.acknowledgment;  // the SYN may have been about to go out once more
     snd_wnd_ = segment.window;
     snd_wl1_ = segment.sequence;
     snd_wl2_ = segment.acknowledgment;

@@ -29,6 +29,15 @@ class TcpOpenTest : public TcpTest {
     EXPECT_TRUE(tcp().learn_board_iss());
     return peer().seen().back().at;
   }
+  // Keeps the chip's transmitter busy for 60 us before and 60 us after `at`: with the answer to a large ping.
+  void occupy_transmitter_around(Instant at) {
+    const Octets ping = peer().ping(1, 1, counting(1472));
+    const Duration on_wire = wire::time_on_wire(ping.size(), Frequency{100'000'000});
+    wait_until(at - on_wire / 2 - 25us - on_wire);  // 10 us and 10 ns per byte from the request to the reply
+    peer().send(ping);
+    wait_until(at);
+    EXPECT_SILENCE();
+  }
   TcpHeader from_port(std::uint16_t port, std::uint8_t flags, std::uint32_t sequence, std::uint32_t acknowledgment) {
     TcpHeader header = tcp().header(flags, acknowledgment);
     header.source_port = port;
@@ -132,6 +141,48 @@ TEST_F(TcpOpenTest, RepeatedSynDrawsTheSameSynAck) {
   EXPECT_FRAME_AT(again + syn_to_syn_ack, {.kind = Kind::tcp, .flags = SYN | ACK, .sequence = tcp().board_iss});
   EXPECT_SILENCE();
   tcp().ack();
+  wait(1ms);
+  EXPECT_EQ(status(0), sr::ESTABLISHED);
+}
+
+// The peer's ACK overtakes the SYN/ACK that its repeated SYN asked for.
+TEST_F(TcpOpenTest, AckRightBehindARepeatedSynCompletesTheHandshake) {
+  REQUIRES(exact_time);
+  listen_and_see_syn_ack();
+  tcp().syn();
+  tcp().ack();
+  wait(1ms);
+  EXPECT_EQ(status(0), sr::ESTABLISHED);
+  EXPECT_SILENCE();
+  send(0, counting(10));
+  wait(1ms);
+  EXPECT_FRAME({.kind = Kind::tcp, .flags = PSH | ACK, .sequence = chip_seq(0), .data_bytes = 10});
+}
+
+// The time to repeat the SYN/ACK has come, but the wire is not free: the ACK arrives before it leaves.
+TEST_F(TcpOpenTest, AckWhileASynAckWaitsForTheWireCompletesTheHandshake) {
+  REQUIRES(exact_time);
+  const Instant first = listen_and_see_syn_ack();
+  occupy_transmitter_around(first + 200ms);
+  tcp().ack();
+  wait(1ms);
+  EXPECT_FRAME({.kind = Kind::icmp});
+  EXPECT_SILENCE();
+  EXPECT_EQ(status(0), sr::ESTABLISHED);
+  send(0, counting(10));
+  wait(1ms);
+  EXPECT_FRAME({.kind = Kind::tcp, .flags = PSH | ACK, .sequence = chip_seq(0), .data_bytes = 10});
+}
+
+TEST_F(TcpOpenTest, SynWithAnotherNumberDuringTheHandshakeIsAcknowledgedOnly) {
+  listen_and_see_syn_ack();
+  const Instant arrived = tcp().segment(from_port(peer_port, SYN, tcp().iss() + 500, 0));
+  wait(1ms);
+  EXPECT_FRAME_AT(arrived + segment_to_ack,
+                  {.kind = Kind::tcp, .flags = ACK, .acknowledgment = tcp().iss() + 1, .data_bytes = 0});
+  EXPECT_SILENCE();
+  EXPECT_EQ(status(0), sr::SYNRECV);
+  tcp().ack(tcp().board_iss + 1);
   wait(1ms);
   EXPECT_EQ(status(0), sr::ESTABLISHED);
 }
@@ -409,6 +460,27 @@ TEST_F(TcpOpenTest, RepeatedSynAckIsAcknowledgedAgain) {
   wait(1ms);
   EXPECT_FRAME_AT(again + segment_to_ack, {.kind = Kind::tcp, .flags = ACK, .acknowledgment = tcp().iss() + 1});
   EXPECT_EQ(status(0), sr::ESTABLISHED);
+}
+
+// The time to repeat the SYN has come, but the wire is not free: the SYN/ACK arrives before it leaves.
+TEST_F(TcpOpenTest, SynAckWhileASynWaitsForTheWireIsAcknowledgedAsUsual) {
+  REQUIRES(exact_time);
+  const Instant first = connect_and_see_syn();
+  occupy_transmitter_around(first + 200ms);
+  tcp().syn_ack();
+  wait(1ms);
+  EXPECT_FRAME({.kind = Kind::icmp});
+  EXPECT_FRAME({.kind = Kind::tcp,
+                .flags = ACK,
+                .sequence = tcp().board_iss + 1,
+                .acknowledgment = tcp().iss() + 1,
+                .data_bytes = 0});
+  EXPECT_SILENCE();
+  EXPECT_EQ(status(0), sr::ESTABLISHED);
+  EXPECT_EQ(get(0, "Sn_TX_RD"), chip_seq(0) & 0xFFFF);
+  send(0, counting(10));
+  wait(1ms);
+  EXPECT_FRAME({.kind = Kind::tcp, .flags = PSH | ACK, .sequence = chip_seq(0), .data_bytes = 10});
 }
 
 TEST_F(TcpOpenTest, SynAckAfterSomeRetriesStillConnects) {
