@@ -313,7 +313,7 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
     acknowledge_at(arrived + settings.segment_to_ack);
     return reaction;
   }
-  on_acknowledgment(segment, settings, arrived, reaction);
+  on_acknowledgment(segment, settings, arrived);
   if (status_ == sn_sr::CLOSED) return reaction;
   if (payload_bytes > 0 || segment.has(TcpHeader::fin)) {
     on_payload(segment, payload_bytes, settings, arrived, reaction);
@@ -335,14 +335,11 @@ void TcpConnection::on_reset(Quirks& quirks, TcpReaction& reaction) {
   if (cause == RstReceivedCause::timeout) reaction.causes |= sn_ir::TIMEOUT;
 }
 
-void TcpConnection::on_acknowledgment(const TcpHeader& segment, const TcpSettings& settings, Instant arrived,
-                                      TcpReaction& reaction) {
-  const bool newer = seq_before(snd_wl1_, segment.sequence) ||
-                     (snd_wl1_ == segment.sequence && seq_not_after(snd_wl2_, segment.acknowledgment));
-  if (newer && !seq_before(segment.acknowledgment, snd_una_)) {
+void TcpConnection::on_acknowledgment(const TcpHeader& segment, const TcpSettings& settings, Instant arrived) {
+  // Not from a segment that another has overtaken. RFC 9293 also keeps SND.WL2, which is never beyond SND.UNA.
+  if (seq_not_after(snd_wl1_, segment.sequence) && !seq_before(segment.acknowledgment, snd_una_)) {
     snd_wnd_ = segment.window;
     snd_wl1_ = segment.sequence;
-    snd_wl2_ = segment.acknowledgment;
   }
   if (seq_before(snd_una_, segment.acknowledgment)) {
     snd_una_ = segment.acknowledgment;
@@ -370,14 +367,13 @@ void TcpConnection::on_acknowledgment(const TcpHeader& segment, const TcpSetting
     if (status_ == sn_sr::LAST_ACK) {
       finish();
     } else if (status_ == sn_sr::CLOSING) {
-      enter_time_wait(settings, arrived, reaction);
+      enter_time_wait(settings, arrived);
     }
   }
 }
 
-void TcpConnection::enter_time_wait(const TcpSettings& settings, Instant arrived, TcpReaction& reaction) {
+void TcpConnection::enter_time_wait(const TcpSettings& settings, Instant arrived) {
   status_ = sn_sr::TIME_WAIT;
-  reaction.causes |= sn_ir::DISCON;
   if (settings.quirks.choice<TimeWait>(Quirk::time_wait) == TimeWait::rtr) {
     give_up_at_ = arrived + settings.rtr;
   } else if (acknowledge_ready_ != Instant::max()) {
@@ -443,8 +439,9 @@ void TcpConnection::on_fin(const TcpSettings& settings, Instant arrived, TcpReac
     reaction.causes |= sn_ir::DISCON;
   } else if (status_ == sn_sr::FIN_WAIT) {
     ++rcv_nxt_;
+    reaction.causes |= sn_ir::DISCON;
     if (fin_acknowledged_) {
-      enter_time_wait(settings, arrived, reaction);
+      enter_time_wait(settings, arrived);
     } else {
       status_ = sn_sr::CLOSING;
       give_up_at_ = Instant::max();

@@ -124,14 +124,13 @@ class TcpConnection {
   bool has_new_output() const;
   std::uint32_t sendable_bytes() const;
   void acknowledge_at(Instant at);
-  void enter_time_wait(const TcpSettings& settings, Instant arrived, TcpReaction& reaction);
+  void enter_time_wait(const TcpSettings& settings, Instant arrived);
   int transmissions_allowed(const TcpSettings& settings) const;  // beyond the first
   bool may_keep_alive(Quirks& quirks) const;
   Instant keepalive_deadline() const;
   void on_keepalive_deadline(const TcpSettings& settings, Instant now, TcpReaction& reaction);
   void finish() { *this = TcpConnection{}; }
-  void on_acknowledgment(const wire::TcpHeader& segment, const TcpSettings& settings, Instant arrived,
-                         TcpReaction& reaction);
+  void on_acknowledgment(const wire::TcpHeader& segment, const TcpSettings& settings, Instant arrived);
   void on_reset(Quirks& quirks, TcpReaction& reaction);
   void on_payload(const wire::TcpHeader& segment, std::uint16_t payload_bytes, const TcpSettings& settings,
                   Instant arrived, TcpReaction& reaction);
