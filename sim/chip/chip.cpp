@@ -370,6 +370,10 @@ void Chip::write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value
     case socket::Sn_RX_RD:
     case socket::Sn_RX_RD + 1:
       return put_byte(socket.rx_rd_written, offset, socket::Sn_RX_RD, value);
+    case socket::Sn_MSSR:
+    case socket::Sn_MSSR + 1:
+      socket.bytes[offset] = value;
+      return put_byte(socket.own_mss, offset, socket::Sn_MSSR, value);
     case socket::Sn_KPALVTR:
       socket.bytes[offset] = value;
       return engine_.on_keepalive_period(socket);

@@ -44,6 +44,10 @@ struct Socket {
   std::uint16_t rx_rd = 0;
   std::uint16_t rx_wr = 0;
 
+  // Sn_MSSR as the host wrote it last. The register itself shows what OPEN made of that, and on a passive connection
+  // the peer's (datasheet 1.0).
+  std::uint16_t own_mss = 0;
+
   TcpConnection tcp;
   DatagramSend datagrams;  // UDP and IPRAW
   RawSend raw;             // MACRAW
@@ -75,11 +79,10 @@ struct Socket {
   std::uint16_t port() const { return load16(&bytes[socket::Sn_PORT]); }
   std::uint16_t dport() const { return load16(&bytes[socket::Sn_DPORT]); }
   std::uint32_t dipr() const { return load32(&bytes[socket::Sn_DIPR]); }
-  std::uint16_t mssr() const { return load16(&bytes[socket::Sn_MSSR]); }
-  // The largest payload of one packet: what Sn_MSSR says if the mode allows it (datasheet 1.0).
+  // The largest payload of one packet: what the host wrote to Sn_MSSR if the mode allows it (datasheet 1.0).
   std::uint16_t largest_payload() const {
     const std::uint16_t most = protocol() == sn_mr::UDP ? 1472 : protocol() == sn_mr::IPRAW ? 1480 : 1460;
-    return mssr() == 0 || mssr() > most ? most : mssr();
+    return own_mss == 0 || own_mss > most ? most : own_mss;
   }
   wire::MacAddress dhar() const { return wire::load_mac(&bytes[socket::Sn_DHAR]); }
   void set_dhar(const wire::MacAddress& mac) { std::copy(mac.begin(), mac.end(), &bytes[socket::Sn_DHAR]); }
@@ -103,7 +106,7 @@ struct Socket {
     command_accepted = {};
     plain_status = sn_sr::CLOSED;
     status_shown = {};
-    tx_wr_written = tx_wr = tx_rd = rx_rd_written = rx_rd = rx_wr = 0;
+    tx_wr_written = tx_wr = tx_rd = rx_rd_written = rx_rd = rx_wr = own_mss = 0;
     open_mode = 0;
     tcp.close();
     stop_sending();

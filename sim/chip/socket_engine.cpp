@@ -125,10 +125,10 @@ void SocketEngine::open(Socket& socket) {
   socket.tx_rd = socket.tx_wr = socket.tx_wr_written = 0;
   socket.rx_rd = socket.rx_rd_written = socket.rx_wr = 0;
   socket.stop_sending();
-  if (socket.mssr() != socket.largest_payload() &&
-      context_.quirks.choice<MssrAfterOpen>(Quirk::mssr_after_open) == MssrAfterOpen::loaded) {
-    store16(&socket.bytes[socket::Sn_MSSR], socket.largest_payload());
-  }
+  const std::uint16_t mss = socket.largest_payload();
+  const bool loads =
+      mss != socket.own_mss && context_.quirks.choice<MssrAfterOpen>(Quirk::mssr_after_open) == MssrAfterOpen::loaded;
+  store16(&socket.bytes[socket::Sn_MSSR], loads ? mss : socket.own_mss);
   if (status == sn_sr::INIT) {
     socket.tcp.open();
     socket.plain_status = sn_sr::CLOSED;
@@ -232,7 +232,7 @@ void SocketEngine::start_send(Socket& socket, bool with_arp) {
     if (!socket.sending) return;
   }
   if (socket.is_tcp()) {
-    socket.tcp.send(length, tcp_settings(socket), now + preparation(std::min(length, socket.largest_payload())));
+    socket.tcp.send(length, tcp_settings(socket), now + preparation(std::min(length, socket.tcp.mss())));
   } else if (socket.sends_datagrams()) {
     start_datagrams(socket, from, length, with_arp);
   } else if (!sendok_stood ||
@@ -394,7 +394,7 @@ void SocketEngine::on_syn(Socket& listener, const TcpHeader& syn, wire::Ipv4Addr
   store16(&listener.bytes[socket::Sn_DPORT], syn.source_port);
   listener.set_dhar(mac);
   listener.tcp.accept(syn, new_isn(), tcp_settings(listener), arrived);
-  store16(&listener.bytes[socket::Sn_MSSR], listener.tcp.mss());  // shows the smaller of both sides'
+  store16(&listener.bytes[socket::Sn_MSSR], listener.tcp.peer_mss());
   note_status(listener, before);
   arm(listener);
   pump();

@@ -21,12 +21,6 @@ int doublings(Duration rtr, std::uint8_t rcr) {
   return m;
 }
 
-std::uint16_t smaller_mss(const TcpSettings& settings, const TcpHeader& syn) {
-  if (syn.mss != 0) return std::min(settings.mss, syn.mss);
-  const auto assumed = settings.quirks.choice<MssWithoutOption>(Quirk::mss_without_option);
-  return assumed == MssWithoutOption::own ? settings.mss : std::min(settings.mss, default_mss);
-}
-
 }  // namespace
 
 Duration retransmission_wait(Duration rtr, std::uint8_t rcr, int transmission) {
@@ -63,8 +57,18 @@ void TcpConnection::accept(const TcpHeader& syn, std::uint32_t iss, const TcpSet
   irs_ = syn.sequence;
   rcv_nxt_ = syn.sequence + 1;
   snd_wnd_ = syn.window;
-  mss_ = smaller_mss(settings, syn);
+  learn_mss(settings, syn);
   output_ready_ = arrived + settings.syn_to_syn_ack;
+}
+
+void TcpConnection::learn_mss(const TcpSettings& settings, const TcpHeader& syn) {
+  if (syn.mss != 0) {
+    peer_mss_ = syn.mss;
+  } else {
+    const auto assumed = settings.quirks.choice<MssWithoutOption>(Quirk::mss_without_option);
+    peer_mss_ = assumed == MssWithoutOption::own ? settings.mss : default_mss;
+  }
+  mss_ = std::min(settings.mss, peer_mss_);
 }
 
 void TcpConnection::send(std::uint32_t bytes, const TcpSettings& settings, Instant ready) {
@@ -270,8 +274,7 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
     snd_una_ = snd_nxt_ = segment.acknowledgment;  // the SYN may have been about to go out once more
     snd_wnd_ = segment.window;
     snd_wl1_ = segment.sequence;
-    snd_wl2_ = segment.acknowledgment;
-    mss_ = smaller_mss(settings, segment);
+    learn_mss(settings, segment);
     status_ = sn_sr::ESTABLISHED;
     transmissions_ = 0;
     retransmit_at_ = Instant::max();
@@ -305,7 +308,6 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
     }
     status_ = sn_sr::ESTABLISHED;
     snd_wl1_ = segment.sequence;
-    snd_wl2_ = segment.acknowledgment;
     reaction.causes |= sn_ir::CON;
     reaction.established = true;
   }

@@ -25,7 +25,7 @@ struct TcpSettings {
   Duration rtr{};            // RTR, already times 100 us
   std::uint8_t rcr = 0;      // RCR
   bool no_delay = false;     // Sn_MR.ND: acknowledge at once
-  std::uint16_t mss = 0;     // Sn_MSSR
+  std::uint16_t mss = 0;     // Sn_MSSR as the host wrote it: what the chip offers
   std::uint16_t window = 0;  // free bytes of the RX ring: Sn_RXBUF_SIZE - Sn_RX_RSR
   Duration keepalive{};      // Sn_KPALVTR, already times 5 s; 0 is off
   Duration segment_to_ack{};
@@ -87,6 +87,8 @@ class TcpConnection {
 
   // The largest segment that is sent: the smaller of both sides' MSS.
   std::uint16_t mss() const { return mss_; }
+  // What the peer's SYN said, or what is assumed of a peer that said nothing.
+  std::uint16_t peer_mss() const { return peer_mss_; }
   // CONNECT was given; the SYN has not left yet.
   bool connecting() const { return connecting_; }
   // A RST to tell the peer, and nobody listens to its answer.
@@ -132,6 +134,7 @@ class TcpConnection {
   void finish() { *this = TcpConnection{}; }
   void on_acknowledgment(const wire::TcpHeader& segment, const TcpSettings& settings, Instant arrived);
   void on_reset(Quirks& quirks, TcpReaction& reaction);
+  void learn_mss(const TcpSettings& settings, const wire::TcpHeader& syn);
   void on_payload(const wire::TcpHeader& segment, std::uint16_t payload_bytes, const TcpSettings& settings,
                   Instant arrived, TcpReaction& reaction);
   void on_fin(const TcpSettings& settings, Instant arrived, TcpReaction& reaction);
@@ -146,8 +149,9 @@ class TcpConnection {
 
   // Names of RFC 9293 3.3.1; snd_end is the end of what SEND handed over, snd_max the furthest ever sent.
   std::uint32_t iss_ = 0, snd_una_ = 0, snd_nxt_ = 0, snd_max_ = 0, snd_end_ = 0;
-  std::uint32_t snd_wnd_ = 0, snd_wl1_ = 0, snd_wl2_ = 0;
+  std::uint32_t snd_wnd_ = 0, snd_wl1_ = 0;
   std::uint32_t irs_ = 0, rcv_nxt_ = 0;
+  std::uint16_t peer_mss_ = 0;
   std::uint16_t mss_ = 0;  // the smaller of both sides'
 
   int transmissions_ = 0;                       // of the oldest outstanding segment, less one

@@ -21,9 +21,9 @@ class TcpOpenTest : public TcpTest {
     return peer().seen().back().at;
   }
   // LISTEN up to the first SYN/ACK, whose instant it returns.
-  Instant listen_and_see_syn_ack() {
+  Instant listen_and_see_syn_ack(std::uint16_t mss = 1460) {
     listen();
-    tcp().syn();
+    tcp().syn(mss);
     wait(1ms);
     EXPECT_FRAME({.kind = Kind::tcp, .flags = SYN | ACK});
     EXPECT_TRUE(tcp().learn_board_iss());
@@ -568,6 +568,41 @@ TEST_F(TcpOpenTest, OpenLoadsTheLargestSegmentSizeForZeroOrTooMuch) {
 TEST_F(TcpOpenTest, PassiveOpenShowsThePeersSegmentSize) {
   establish(0, 700);
   EXPECT_EQ(get(0, "Sn_MSSR"), 700U);
+}
+
+TEST_F(TcpOpenTest, PassiveOpenShowsThePeersSegmentSizeAboveTheOwnToo) {
+  set(0, "Sn_MSSR", 500);
+  establish(0, 1460);
+  EXPECT_EQ(get(0, "Sn_MSSR"), 1460U);
+}
+
+// What the register shows is not what the chip offers; the next peer meets a chip that has forgotten the last one.
+TEST_F(TcpOpenTest, SegmentSizeOfOnePeerIsNotOfferedToAnyone) {
+  for (const std::uint16_t mss : std::vector<std::uint16_t>{64, 0, 1460}) {
+    peer().forget();
+    const Instant first = listen_and_see_syn_ack(mss);
+    EXPECT_EQ(peer().seen().back().tcp().mss, 1460U) << mss;
+    EXPECT_EQ(get(0, "Sn_MSSR"), mss == 0 ? 536U : mss);
+    wait_until(first + 201ms);
+    EXPECT_FRAME({.kind = Kind::tcp, .flags = SYN | ACK, .mss = 1460});
+    command(0, cr::CLOSE);
+    open(0, mode::TCP, chip_port);
+    EXPECT_EQ(get(0, "Sn_MSSR"), 1460U) << mss;
+    command(0, cr::CLOSE);
+  }
+  peer().forget();
+  connect_and_see_syn();
+  EXPECT_EQ(peer().seen().back().tcp().mss, 1460U);
+}
+
+TEST_F(TcpOpenTest, OwnSegmentSizeOutlivesAPeerWithASmallerOne) {
+  set(0, "Sn_MSSR", 512);
+  for (const std::uint16_t mss : std::vector<std::uint16_t>{64, 1460}) {
+    peer().forget();
+    listen_and_see_syn_ack(mss);
+    EXPECT_EQ(peer().seen().back().tcp().mss, 512U);
+    command(0, cr::CLOSE);
+  }
 }
 
 // RTR and RCR ---------------------------------------------------------------------------------------------------------
