@@ -163,6 +163,7 @@ void Chip::reset_registers() {
   engine_.reset();
   judge_.on_reset();
   carve_memories();
+  intn_.reset();
   on_interrupts_changed();
 }
 

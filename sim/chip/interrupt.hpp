@@ -34,6 +34,9 @@ class InterruptPin {
     move_at(queue_.now() + latency_);
   }
 
+  // INTLEVEL is 0 again: a pause that goes on is over.
+  void reset() { may_fall_at_ = Instant::min(); }
+
   // What the registers ask for from now on.
   void update(bool asserted, std::uint16_t intlevel) {
     asserted_ = asserted;

@@ -209,6 +209,22 @@ TEST_P(IntlevelTest, PinStaysHighForItsPause) {
 
 INSTANTIATE_TEST_SUITE_P(Levels, IntlevelTest, testing::Values(1, 0x00FF, 0xFFFF));
 
+// MR.RST takes INTLEVEL back to 0, and with it the pause that goes on.
+TEST_F(InterruptTest, SoftwareResetEndsThePause) {
+  set("INTLEVEL", 0xFFFF);  // 1.7 ms
+  set("SIMR", 0x01);
+  datagram(0);
+  ASSERT_TRUE(low());
+  clear_interrupts(0);
+  ASSERT_FALSE(low());
+  set("MR", 0x80);
+  configure();
+  set("SIMR", 0x01);
+  open(0, mode::UDP, 5000);
+  datagram(0);
+  EXPECT_TRUE(low());
+}
+
 TEST_F(InterruptTest, WithoutIntlevelThereIsNoPause) {
   REQUIRES(exact_time);
   set("SIMR", 0x01);
