@@ -212,5 +212,24 @@ TEST_F(CommandTest, SocketsSendInTurn) {
   EXPECT_SILENCE();
 }
 
+// Also when each of them has more to send than one frame takes: none is kept waiting by the two that alternate.
+TEST_F(CommandTest, SocketsWithLongSendsTakeTurns) {
+  for (int n = 0; n < 8; ++n) set(n, "Sn_TXBUF_SIZE", n < 4 ? 4 : 0);
+  for (int n = 0; n < 4; ++n) {
+    open(n, mode::UDP, static_cast<std::uint16_t>(6000 + n));
+    address(n, wire::broadcast_ipv4, 9);
+    write(tx_of(n), 0, counting(4000));
+    set(n, "Sn_TX_WR", 4000);
+  }
+  for (int n = 0; n < 4; ++n) set(n, "Sn_CR", cr::SEND);
+  wait(2ms);
+  for (const std::size_t bytes : {1472U, 1472U, 1056U}) {
+    for (int n = 0; n < 4; ++n) {
+      EXPECT_FRAME({.kind = Kind::udp, .source_port = static_cast<std::uint16_t>(6000 + n), .data_bytes = bytes});
+    }
+  }
+  EXPECT_SILENCE();
+}
+
 }  // namespace
 }  // namespace wizloop::conformance

@@ -214,6 +214,22 @@ TEST_F(MacrawTest, SendokComesWithin200Microseconds) {
   EXPECT_EQ(interrupts(0), ir::SENDOK);
 }
 
+// What an earlier life of the socket sent completes nothing.
+TEST_F(MacrawTest, FrameFromBeforeCloseRaisesNoSendok) {
+  open_raw();
+  const Octets frame = frame_to(peer_mac(), 1514);
+  send(0, frame);
+  wait(50us);
+  command(0, cr::CLOSE);
+  open_raw();
+  send(0, frame);
+  wait(150us);  // the first has left, the second has not
+  EXPECT_EQ(peer().seen().size(), 1U);
+  EXPECT_EQ(interrupts(0), 0U);
+  wait(150us);
+  EXPECT_EQ(interrupts(0), ir::SENDOK);
+}
+
 TEST_F(MacrawTest, OneFrameIsInFlight) {
   open_raw();
   const Octets frame = frame_to(peer_mac(), 100);

@@ -95,6 +95,21 @@ TEST_F(TcpCloseTest, FinOnADataSegmentCountsForBoth) {
   EXPECT_EQ(receive(0, 40), counting(40));
 }
 
+TEST_F(TcpCloseTest, FinOnASegmentWhoseDataIsOldCounts) {
+  establish(mode::ND);
+  const TcpHeader repeated = tcp().header(FIN | PSH | ACK, chip_seq(0));
+  tcp().data(counting(40));
+  wait(1ms);
+  EXPECT_FRAME(pure_ack());
+  tcp().segment(repeated, counting(40));
+  ++tcp().seq;
+  wait(1ms);
+  EXPECT_FRAME(pure_ack());
+  EXPECT_EQ(status(0), sr::CLOSE_WAIT);
+  EXPECT_EQ(interrupts(0), ir::RECV | ir::DISCON);
+  EXPECT_EQ(receive(0, 40), counting(40));
+}
+
 TEST_F(TcpCloseTest, RepeatedFinIsAcknowledgedAgain) {
   establish();
   const TcpHeader fin = tcp().header(FIN | ACK, chip_seq(0));

@@ -15,6 +15,11 @@ class TcpDataTest : public TcpTest {
     return {.kind = Kind::tcp, .flags = PSH | ACK, .sequence = chip_seq(from), .data_bytes = bytes};
   }
   Instant last_seen() { return peer().seen().back().at; }
+  // The peer takes no byte of a probe, but opens its window.
+  void set_window_before_the_probe(std::uint16_t window) {
+    tcp().window = window;
+    tcp().ack(chip_seq(0));
+  }
   // The peer's window, as of now.
   void set_window(std::uint16_t window) {
     tcp().window = window;
@@ -138,6 +143,40 @@ TEST_F(TcpDataTest, ReopenedWindowLetsDataOutAtOnce) {
   set_window(1000);
   EXPECT_FRAME(segment(0, 100));
   EXPECT_EQ(interrupts(0), ir::SENDOK);
+}
+
+// A segment that another one has overtaken says nothing about the window of today.
+TEST_F(TcpDataTest, WindowOfASegmentThatCameLateDoesNotCount) {
+  establish(mode::ND);
+  const TcpHeader early = tcp().header(ACK, chip_seq(0));  // with a window of 65535
+  tcp().window = 500;
+  tcp().data(counting(10));
+  tcp().ack();
+  wait(1ms);
+  tcp().segment(early);
+  wait(1ms);
+  peer().forget();
+  send(0, counting(1000));
+  wait(1ms);
+  EXPECT_FRAME(segment(0, 500));
+  EXPECT_SILENCE();
+}
+
+TEST_F(TcpDataTest, WindowOfAnAckThatCameLateDoesNotCount) {
+  establish();
+  send(0, counting(100));
+  wait(1ms);
+  EXPECT_FRAME(segment(0, 100));
+  const TcpHeader early = tcp().header(ACK, chip_seq(50));
+  tcp().window = 500;
+  tcp().ack(chip_seq(100));
+  wait(1ms);
+  tcp().segment(early);
+  wait(1ms);
+  send(0, counting(1000));
+  wait(1ms);
+  EXPECT_FRAME(segment(100, 500));
+  EXPECT_SILENCE();
 }
 
 TEST_F(TcpDataTest, AckOfWhatWasNeverSentIsAnsweredAndIgnored) {
@@ -402,6 +441,24 @@ TEST_F(TcpDataTest, AnsweredProbesNeverEndTheConnection) {
   tcp().ack();
   wait(1s);
   EXPECT_EQ(stream(), counting(100));
+}
+
+// The byte of a probe that was not taken is not outstanding: what leaves once the window opens has RTR of its own.
+TEST_F(TcpDataTest, DataAfterAReopenedWindowWaitsRtrBeforeItIsRepeated) {
+  establish();
+  set_window(0);
+  send(0, counting(100));
+  wait(210ms);
+  EXPECT_FRAME(segment(0, 1));
+  tcp().ack(chip_seq(0));
+  wait(150ms);
+  set_window_before_the_probe(1000);
+  wait(1ms);
+  EXPECT_FRAME(segment(0, 100));
+  const Instant sent = last_seen();
+  wait(300ms);
+  EXPECT_FRAME_AT(sent + 200ms, segment(0, 100));
+  EXPECT_SILENCE();
 }
 
 TEST_F(TcpDataTest, ProbeThatIsTakenCountsAsData) {

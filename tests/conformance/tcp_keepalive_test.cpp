@@ -90,6 +90,26 @@ TEST_F(TcpKeepaliveTest, AutomaticProbesGoOnAsLongAsTheyAreAnswered) {
   EXPECT_EQ(interrupts(0), 0U);
 }
 
+// An answer gives the next probe all its repeats.
+TEST_F(TcpKeepaliveTest, AnswerAfterARepeatStartsTheCountAnew) {
+  set("RCR", 2);
+  set(0, "Sn_KPALVTR", 1);
+  establish_and_send();
+  wait(5300ms);
+  EXPECT_FRAME(probe());
+  EXPECT_FRAME(probe());
+  answer();
+  wait(5100ms);
+  EXPECT_FRAME(probe());
+  const Instant first = peer().seen().back().at;
+  wait(2s);
+  EXPECT_FRAME_AT(first + 200ms, probe());
+  EXPECT_FRAME_AT(first + 600ms, probe());
+  EXPECT_SILENCE();
+  EXPECT_EQ(status(0), sr::CLOSED);
+  EXPECT_EQ(interrupts(0), ir::TIMEOUT);
+}
+
 TEST_F(TcpKeepaliveTest, AutomaticProbeNeedsAByteThatWasSent) {
   set(0, "Sn_KPALVTR", 1);
   establish();

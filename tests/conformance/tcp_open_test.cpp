@@ -251,6 +251,9 @@ TEST_F(TcpOpenTest, SegmentsOtherThanSynToAListenerDrawReset) {
   tcp().segment(from_port(peer_port, ACK, 1000, 555));
   wait(1ms);
   EXPECT_FRAME({.kind = Kind::tcp, .flags = RST, .sequence = 555});
+  tcp().segment(from_port(peer_port, SYN | ACK, 1000, 777));
+  wait(1ms);
+  EXPECT_FRAME({.kind = Kind::tcp, .flags = RST, .sequence = 777});
   EXPECT_EQ(status(0), sr::LISTEN);
 }
 
