@@ -242,6 +242,18 @@ PRESETS = {"silicon": "errors and warnings fail a run unless announced", "strict
 
 
 @dataclass(frozen=True)
+class Preset:
+    """chip.preset, an option of the chip that answers no question about it."""
+
+    name: str
+    choices: dict[str, str]  # the first is the default
+
+
+def presets() -> dict[str, Preset]:
+    return {"chip.preset": Preset("chip.preset", PRESETS)}
+
+
+@dataclass(frozen=True)
 class Run:
     scenario: str
     board: str
@@ -352,7 +364,7 @@ def check(request: Request, board: Board) -> None:
         if key in known or key == LINK_PARTNER or key.startswith("board."):
             continue
         if key.startswith("chip."):
-            _check_name(key, [*chip_options(), "chip.preset"], "chip option", "wizloop list --quirks")
+            _check_name(key, [*chip_options(), *presets()], "chip option", "wizloop list --quirks")
             continue
         if key.startswith("fault."):
             _check_name(key, list(fault_kinds()), "fault", "wizloop list --faults")

@@ -59,6 +59,14 @@ def test_a_latency_shows_its_unit(fake, wizloop):
     assert "5000 ns by default" in text
 
 
+def test_the_preset_is_explained_by_its_choices(fake, wizloop):
+    code, text, _ = wizloop("explain", "chip.preset")
+    assert code == 0
+    assert text.splitlines()[0] == "chip.preset  how strictly a run is judged"
+    assert "silicon (default)" in text and "every finding fails a run" in text
+    assert "wizloop run ... --set chip.preset=strict" in text
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -17,18 +17,23 @@ from wizloop.simulator import (
     TRUSTS,
     ChipOption,
     FaultKind,
+    Preset,
     Rule,
     bare,
     chip_options,
     fault_kinds,
     near,
+    presets,
     rules,
 )
 
 
 def explain(
     name: Annotated[
-        str, typer.Argument(metavar="[ID]", help="A finding, an open question or a fault; without it, all of them.")
+        str,
+        typer.Argument(
+            metavar="[ID]", help="A finding, an open question, a fault or chip.preset; without it, all of them."
+        ),
     ] = "",
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the explanation as JSON too.")] = None,
 ) -> None:
@@ -50,7 +55,7 @@ def explain(
 
 def entries() -> dict[str, dict[str, Any]]:
     """Everything that can be explained: kind to name to entry."""
-    return {"findings": rules(), "open questions": chip_options(), "faults": fault_kinds()}
+    return {"findings": rules(), "open questions": chip_options(), "presets": presets(), "faults": fault_kinds()}
 
 
 def find(name: str, known: dict[str, dict[str, Any]]) -> tuple[str, Any]:
@@ -116,6 +121,13 @@ def _option(option: ChipOption) -> list[Text]:
     )
 
 
+def _preset(preset: Preset) -> list[Text]:
+    default, other = list(preset.choices)[:2]
+    fields = {f"{name}{' (default)' if name == default else ''}": text for name, text in preset.choices.items()}
+    fields["change it"] = f"wizloop run ... --set {preset.name}={other}"
+    return _titled(preset.name, "how strictly a run is judged", fields)
+
+
 def _fault(kind: FaultKind) -> list[Text]:
     fields = {
         "what": kind.meaning,
@@ -129,4 +141,4 @@ def _fault(kind: FaultKind) -> list[Text]:
     return _titled(f"fault.{kind.name}", f"a fault of the layer {kind.layer}", fields)
 
 
-EXPLAINERS = {"findings": _rule, "open questions": _option, "faults": _fault}
+EXPLAINERS = {"findings": _rule, "open questions": _option, "presets": _preset, "faults": _fault}
