@@ -209,7 +209,11 @@ std::optional<std::int64_t> to_number(std::string_view text) {
   return value;
 }
 
-constexpr std::string_view time_form = "a whole number and its unit, ps, ns, us, ms or s";
+constexpr Duration longest_time = Duration::max() / 4;  // so that sums of a few do not overflow
+
+Error expected_time() {
+  return Error{fmt::format("a whole number and its unit, ps, ns, us, ms or s, at most {}s", longest_time / 1s)};
+}
 
 std::optional<Duration> to_time(std::string_view text) {
   struct Unit {
@@ -222,7 +226,7 @@ std::optional<Duration> to_time(std::string_view text) {
   if (!count) return std::nullopt;
   for (const Unit& unit : units) {
     if (text.substr(digits) != unit.name) continue;
-    if (*count > Duration::max() / 4 / unit.length) return std::nullopt;
+    if (*count > longest_time / unit.length) return std::nullopt;
     return unit.length * *count;
   }
   return std::nullopt;
@@ -264,7 +268,7 @@ Result<std::int64_t> parse_value(const FaultParameter& parameter, std::string_vi
     case Kind::time: {
       const auto value = to_time(text);
       if (value) return value->count();
-      return Error{std::string{time_form}};
+      return expected_time();
     }
     case Kind::choice: {
       const auto found = std::ranges::find(parameter.choices, text);
@@ -305,7 +309,7 @@ std::optional<Error> take_word(const FaultSpec& spec, PlannedFault& planned, std
   }
   if (word == "at" || word == "from" || word == "until") {
     const auto time = to_time(value);
-    if (!time) return Error{std::string{time_form}};
+    if (!time) return expected_time();
     (word == "until" ? planned.until : planned.from) = Instant{*time};
     if (word == "at" && has_occasions) planned.times = 1;
     return std::nullopt;

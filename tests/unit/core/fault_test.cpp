@@ -168,6 +168,8 @@ TEST_F(FaultTest, RefusalsNameTheWordAndWhatWasExpected) {
   EXPECT_THAT(refusal("spi_flip", "ppm=1000001"), HasSubstr("from 0 to 1000000"));
   EXPECT_THAT(refusal("spi_flip", "from=5"), AllOf(HasSubstr("from is \"5\""), HasSubstr("ps, ns, us, ms or s")));
   EXPECT_THAT(refusal("spi_flip", "at=99999999999999999s"), HasSubstr("at is"));
+  EXPECT_THAT(refusal("link_delay", "delay=2305844s"), HasSubstr("ms or s, at most 2305843s"));
+  EXPECT_EQ(refusal("link_delay", "delay=2305843s"), "accepted");
   EXPECT_THAT(refusal("spi_flip", "nth=1,every=2"), HasSubstr("exclude each other"));
   EXPECT_THAT(refusal("spi_flip", "at=1us,from=2us"), HasSubstr("at is a from of its own"));
   EXPECT_THAT(refusal("spi_flip", "nth=1,nth=2"), HasSubstr("nth is given twice"));
