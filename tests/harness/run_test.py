@@ -188,3 +188,9 @@ def test_an_unknown_fault_brings_the_nearest(fake, wizloop):
     code, _, err = wizloop("run", "udp_pps", "--board", "slow", "--set", "fault.spi_flp=nth=3")
     assert code == 2
     assert "did you mean fault.spi_flip?" in err
+
+
+def test_the_help_says_what_becomes_of_files_when_a_run_is_interrupted(wizloop):
+    code, out, err = wizloop("run", "--help")
+    assert (code, err) == (0, "")
+    assert "interrupted leaves behind what it has written to --pcap and --trace" in " ".join(out.split())

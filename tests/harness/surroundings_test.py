@@ -56,9 +56,14 @@ def test_a_reader_that_has_enough_ends_the_program_quietly(folder, arguments):
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, "")  # the shell says 141
 
 
-@pytest.mark.parametrize("command", ["list", "--help"])
+@pytest.mark.parametrize("command", ["list", "--help", "explain", "run tcp_recv --board fast"])
 def test_output_on_a_full_disk_is_one_line_and_the_machines_fault(shell, command):
-    assert shell(f"W {command} >/dev/full") == (5, "", f"wizloop: No space left on device {UNEXPECTED}\n")
+    assert shell(f"W {command} >/dev/full") == (5, "", "wizloop: cannot write to stdout: No space left on device\n")
+
+
+def test_another_error_is_not_blamed_on_a_full_stdout(shell):
+    code, _, err = shell("ulimit -n 14; W bench --jobs 50 >/dev/full")
+    assert (code, err) == (5, f"wizloop: Too many open files {UNEXPECTED}\n")
 
 
 def test_a_usage_error_keeps_its_code_when_stderr_is_full(shell):

@@ -32,6 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         app(args=arguments, prog_name="wizloop")
     except WizloopError as error:
+        surroundings.drop_what_stdout_cannot_take()
         surroundings.complain(str(error))
         sys.exit(error.exit_code)
     except Exception as error:

@@ -40,7 +40,8 @@ def run(
 ) -> None:
     """Run one scenario and show its figures, time budget, findings and fingerprint.
 
-    If it fails, the last line is the command that repeats it.
+    If it fails, the last line is the command that repeats it. A run that is interrupted leaves behind what it has
+    written to --pcap and --trace up to then.
     """
     output.refuse_one_file_for_two(pcap=pcap, trace=trace, json=json)
     loaded = load_board(boards.find(board))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING, TextIO
+
+from wizloop.errors import InfrastructureError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def prepare() -> None:
     """For the rest of this process."""
     _end_cleanly_when_told_to()
     _open_closed_streams()
+    sys.stdout = _naming_itself(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a board's title may hold what the terminal cannot show
     for variable in ("COLUMNS", "LINES"):
@@ -36,7 +44,27 @@ def _open_closed_streams() -> None:
     """A stream that the shell closed (>&-) swallows what comes, and no file of ours takes its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in this order each gets its own number
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))
+            stream = open(os.devnull, mode)
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)  # which keeps it open when another takes its place
+
+
+class _Stdout(io.FileIO):
+    """Says that it was stdout that took nothing more: the error of the machine names a file only where it opens one."""
+
+    def write(self, data: ReadableBuffer) -> int | None:
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise InfrastructureError(f"cannot write to stdout: {error.strerror}") from error
+
+
+def _naming_itself(stream: TextIO) -> TextIO:
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Stdout(stream.fileno(), "w", closefd=False)),
+        encoding=stream.encoding,
+        line_buffering=stream.isatty(),
+    )
 
 
 def complain(message: str) -> None:
@@ -51,5 +79,5 @@ def drop_what_stdout_cannot_take() -> None:
     """Where a write failed, the interpreter would try again at its end, and answer with a code of its own."""
     try:
         sys.stdout.flush()
-    except OSError:
+    except (OSError, InfrastructureError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
