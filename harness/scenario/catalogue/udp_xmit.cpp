@@ -37,8 +37,9 @@ class UdpBlast : public Experiment {
       return counters.datagrams >= sent;
     });
     if (sent != datagrams + 1 || counters.datagrams != sent || counters.missing != 0 || counters.late != 0) {
-      return Outcome::failed(fmt::format("the board sent {} datagrams of {}, the PC received {}", sent, datagrams + 1,
-                                         counters.datagrams));
+      return Outcome::failed(fmt::format(
+          "the board sent {} datagrams of {}, the PC received {}; numbers skipped: {}, out of order or twice: {}", sent,
+          datagrams + 1, counters.datagrams, counters.missing, counters.late));
     }
     return {figures(datagrams, payload_bytes, measurement.elapsed), measurement, ""};
   }

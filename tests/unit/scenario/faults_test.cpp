@@ -121,6 +121,12 @@ TEST(ScenarioFaults, PulledCableIsSeenByThePhyAndMended) {
   EXPECT_GT(result.virtual_time, 2s);  // until the PHYs have negotiated anew
 }
 
+TEST(ScenarioFaults, AReorderedDatagramIsNamedAsTheFailure) {
+  RunRequest wanted = request("udp_pps", "ethernet2");
+  wanted.parameters = {{"datagrams", "20"}, {"fault.link_reorder", "nth=7"}};
+  EXPECT_THAT(result_of(wanted).failure, HasSubstr("PC received 21; numbers skipped: 1, out of order or twice: 1"));
+}
+
 TEST(ScenarioFaults, StrikesAreInTheTrace) {
   RunRequest wanted = short_stream();
   wanted.parameters["fault.link_duplicate"] = "nth=3";
