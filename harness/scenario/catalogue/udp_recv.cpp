@@ -1,6 +1,7 @@
 // The PC sends UDP datagrams at a rate, like `iperf -u -b`; the board reads what its buffer has not lost.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "harness/scenario/firmware.hpp"
@@ -65,6 +66,8 @@ class UdpRecv final : public Experiment {
   }
 
  private:
+  using Buffer = std::array<std::uint8_t, 2048>;
+
   // Ten times what any board here needs.
   static constexpr Duration longest_interval = 20ms;
 
@@ -101,12 +104,12 @@ class UdpRecv final : public Experiment {
     const Instant over = start + interval * std::int64_t{datagrams} + 50ms + world.pc().config().profile.timer_tick;
     Stream stream;
     std::uint32_t next_number = 0;
-    std::array<std::uint8_t, 2048> buffer{};
+    Buffer buffer{};
     while (world.now() < over && stream.received < datagrams) {
       const std::uint16_t size = library.udp_parse();
       if (size == 0) continue;
       if (stream.received == 0) world.begin_measurement();
-      const std::uint16_t got = library.udp_read(buffer.data(), size);
+      const std::uint16_t got = read(library, buffer, size);
       ++stream.received;
       if (got != payload_bytes) ++stream.wrong_size;
       if (load32(buffer.data()) < next_number) ++stream.out_of_order;
@@ -124,11 +127,16 @@ class UdpRecv final : public Experiment {
     return stream;
   }
 
+  // A record header that came in corrupted may announce up to 65535 bytes.
+  static std::uint16_t read(patterns::SocketLibrary& library, Buffer& buffer, std::uint16_t announced) {
+    return library.udp_read(buffer.data(), std::min(announced, static_cast<std::uint16_t>(buffer.size())));
+  }
+
   // Datagrams that still wait in the chip's buffer.
-  static std::uint32_t library_left(patterns::SocketLibrary& library, std::array<std::uint8_t, 2048>& buffer) {
+  static std::uint32_t library_left(patterns::SocketLibrary& library, Buffer& buffer) {
     std::uint32_t left = 0;
     while (const std::uint16_t size = library.udp_parse()) {
-      library.udp_read(buffer.data(), size);
+      read(library, buffer, size);
       ++left;
     }
     return left;

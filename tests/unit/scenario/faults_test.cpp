@@ -121,6 +121,15 @@ TEST(ScenarioFaults, PulledCableIsSeenByThePhyAndMended) {
   EXPECT_GT(result.virtual_time, 2s);  // until the PHYs have negotiated anew
 }
 
+// Record headers come in corrupted, and announce far more than any datagram holds.
+TEST(ScenarioFaults, CorruptedRecordHeadersEndTheRunWithItsFailure) {
+  RunRequest wanted = request("udp_recv", "ethernet3", "byte");
+  wanted.board_file = std::filesystem::path{WIZLOOP_BOARDS_DIR} / "w55rp20.toml";
+  wanted.parameters = {{"datagrams", "20"}, {"board.select_ns", "100000"}, {"fault.spi_flip", "every=50"}};
+  wanted.seed = 8;
+  EXPECT_THAT(result_of(wanted).failure, testing::Not(IsEmpty()));
+}
+
 TEST(ScenarioFaults, AReorderedDatagramIsNamedAsTheFailure) {
   RunRequest wanted = request("udp_pps", "ethernet2");
   wanted.parameters = {{"datagrams", "20"}, {"fault.link_reorder", "nth=7"}};
