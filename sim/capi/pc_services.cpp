@@ -7,6 +7,9 @@
 #include <charconv>
 #include <utility>
 
+#include "sim/net/services/dhcp_server.hpp"
+#include "sim/net/services/dns_server.hpp"
+#include "sim/net/services/ntp_server.hpp"
 #include "sim/net/services/pinger.hpp"
 #include "sim/net/services/tcp_echo.hpp"
 #include "sim/net/services/tcp_sink.hpp"
@@ -196,6 +199,71 @@ Made make_ping(net::LwipHost& host, Options& options) {
   return std::make_unique<Counted<net::Pinger>>(counts, host, config);
 }
 
+constexpr std::uint64_t most = UINT32_MAX;
+
+std::vector<wire::Ipv4Address> only(std::optional<wire::Ipv4Address> address) {
+  return address ? std::vector{*address} : std::vector<wire::Ipv4Address>{};
+}
+
+Duration delay_of(Options& options) {
+  return std::chrono::milliseconds{static_cast<std::int64_t>(options.number("delay_ms", 0, 0, 3'600'000))};
+}
+
+Made make_dhcp(net::LwipHost& host, Options& options) {
+  const auto counts = [](const net::DhcpServer& of) -> Counts {
+    return {{"discovers", of.counters().discovers}, {"offers", of.counters().offers},
+            {"requests", of.counters().requests},   {"leases", of.counters().acks},
+            {"naks", of.counters().naks},           {"releases", of.counters().releases},
+            {"malformed", of.counters().malformed}};
+  };
+  const wire::Ipv4Address own = host.config().ip;
+  net::DhcpServer::Config config{.first = options.address("first").value_or(wire::ipv4(192, 168, 1, 100)),
+                                 .addresses = static_cast<std::uint32_t>(options.number("count", 16, 1, 65536)),
+                                 .routers = {options.address("router").value_or(own)},
+                                 .dns_servers = {options.address("dns").value_or(own)},
+                                 .ntp_servers = only(options.address("ntp")),
+                                 .lease_s = static_cast<std::uint32_t>(options.number("lease_s", 3600, 1, most)),
+                                 .ignored_discovers = options.number("ignored_discovers", 0, 0, most),
+                                 .ignored_requests = options.number("ignored_requests", 0, 0, most),
+                                 .refused_requests = options.number("refused_requests", 0, 0, most),
+                                 .answer_delay = delay_of(options)};
+  if (options.error()) return nullptr;
+  return std::make_unique<Counted<net::DhcpServer>>(counts, host, config);
+}
+
+Made make_dns(net::LwipHost& host, Options& options) {
+  const auto counts = [](const net::DnsServer& of) -> Counts {
+    return {{"queries", of.counters().queries},
+            {"answered", of.counters().answered},
+            {"unknown", of.counters().unknown},
+            {"malformed", of.counters().malformed}};
+  };
+  net::DnsServer::Config config{.ignored_queries = options.number("ignored_queries", 0, 0, most),
+                                .failed_queries = options.number("failed_queries", 0, 0, most),
+                                .truncated_queries = options.number("truncated_queries", 0, 0, most),
+                                .answer_delay = delay_of(options)};
+  for (const auto& [name, text] : options.rest()) {
+    const auto ip = address_of(text);
+    options.require(ip.has_value(), fmt::format("{}=IP, such as 192.168.1.20, not \"{}\"", name, text));
+    config.names.push_back({name, ip.value_or(0)});
+  }
+  if (options.error()) return nullptr;
+  return std::make_unique<Counted<net::DnsServer>>(counts, host, config);
+}
+
+Made make_ntp(net::LwipHost& host, Options& options) {
+  const auto counts = [](const net::NtpServer& of) -> Counts {
+    return {{"queries", of.counters().queries},
+            {"answered", of.counters().answered},
+            {"malformed", of.counters().malformed}};
+  };
+  const net::NtpServer::Config config{.ignored_queries = options.number("ignored_queries", 0, 0, most),
+                                      .refused_queries = options.number("refused_queries", 0, 0, most),
+                                      .answer_delay = delay_of(options)};
+  if (options.error()) return nullptr;
+  return std::make_unique<Counted<net::NtpServer>>(counts, host, config);
+}
+
 struct Kind {
   std::string_view name;
   Made (*make)(net::LwipHost&, Options&);
@@ -203,6 +271,7 @@ struct Kind {
 constexpr Kind kinds[] = {
     {"tcp-echo", make_tcp_echo}, {"tcp-sink", make_tcp_sink}, {"tcp-source", make_tcp_source},
     {"udp-echo", make_udp_echo}, {"udp-sink", make_udp_sink}, {"ping", make_ping},
+    {"dhcp", make_dhcp},         {"dns", make_dns},           {"ntp", make_ntp},
 };
 
 }  // namespace

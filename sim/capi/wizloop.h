@@ -200,12 +200,15 @@ WIZLOOP_API int wizloop_deliver(wizloop_t *bed, const uint8_t *frame, size_t byt
  *   tcp-sink, udp-sink    port=9; discards
  *   tcp-source            port=19 bytes=N: sends bytes 00 01 .. FF 00 .. to whoever connects
  *   ping                  to=IP count=1 payload=56 interval_ms=1000
- *   dhcp                  first=192.168.1.100 count=16 lease_s=3600 router=IP dns=IP
- *   dns                   NAME=IP ...; whatever is not listed does not exist
+ *   dhcp                  first=192.168.1.100 count=16 lease_s=3600 router=IP dns=IP ntp=IP delay_ms=0
+ *                         ignored_discovers=0 ignored_requests=0 refused_requests=0: of the first so many
+ *   dns                   NAME=IP ...; whatever is not listed does not exist. delay_ms=0 ignored_queries=0
+ *                         failed_queries=0 truncated_queries=0
+ *   ntp                   2026-01-01 at the start of the run. delay_ms=0 ignored_queries=0 refused_queries=0
  */
 WIZLOOP_API int wizloop_pc_serve(wizloop_t *bed, const char *service, const char *options);
-/* A counter of a service: "bytes", "packets", "connections", "mismatches", "answered", "lost", "leases", "queries". The
- * error names those that it has. */
+/* A counter of a service: "bytes", "packets", "connections", "mismatches", "answered", "lost", "leases", "queries" ...
+ * The error names those that it has. */
 WIZLOOP_API int wizloop_pc_count(wizloop_t *bed, int service, const char *counter, uint64_t *value);
 
 /* Sockets of the PC, for tests. They never wait: let time pass, and look again. `ip` is the address as a number,

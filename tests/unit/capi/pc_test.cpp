@@ -43,6 +43,31 @@ TEST(CapiPc, BadServicesSayWhatWasExpected) {
   EXPECT_EQ(wizloop_pc_count(bed, 17, "bytes", &value), WIZLOOP_E_ARGUMENT);
 }
 
+TEST(CapiPc, ServesWhatADriverNeedsToComeUp) {
+  Bed bed;
+  const int dhcp = wizloop_pc_serve(bed, "dhcp", "first=192.168.1.50 count=2 lease_s=60 ignored_discovers=1");
+  ASSERT_GE(dhcp, 0) << wizloop_error();
+  ASSERT_GE(wizloop_pc_serve(bed, "ntp", nullptr), 0) << wizloop_error();
+  const int dns = wizloop_pc_serve(bed, "dns", "pc.example=192.168.1.10 delay_ms=5");
+  ASSERT_GE(dns, 0) << wizloop_error();
+  // A query for pc.example, class IN, type A, to port 53.
+  bed.open_udp();
+  bed.write(s0, 0x0C, {192, 168, 1, 10, 0, 53});
+  bed.send(
+      {0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 'p', 'c', 7, 'e', 'x', 'a', 'm', 'p', 'l', 'e', 0, 0, 1, 0, 1});
+  wizloop_advance_ns(bed, 4 * ms);
+  EXPECT_EQ(bed.read(s0, 0x27), 0);
+  wizloop_advance_ns(bed, 4 * ms);
+  EXPECT_GT(bed.read(s0, 0x27), 8 + 28);
+  std::uint64_t answered = 0, leases = 9;
+  EXPECT_EQ(wizloop_pc_count(bed, dns, "answered", &answered), WIZLOOP_OK);
+  EXPECT_EQ(wizloop_pc_count(bed, dhcp, "leases", &leases), WIZLOOP_OK);
+  EXPECT_EQ(answered, 1u);
+  EXPECT_EQ(leases, 0u);
+  EXPECT_EQ(wizloop_pc_serve(bed, "dns", "pc.example=here"), WIZLOOP_E_ARGUMENT);
+  EXPECT_THAT(wizloop_error(), HasSubstr("here"));
+}
+
 TEST(CapiPc, TcpClientOfTheTestTalksToAServerOnTheBoard) {
   Bed bed;
   bed.configure();
