@@ -257,7 +257,8 @@ bool LwipMacraw::tcp_listen(std::uint16_t local_port) {
     lwip->tcp_arg(listener_, this);
     lwip->tcp_accept(listener_, [](void* self, tcp_pcb* accepted, err_t error) -> err_t {
       auto* library = static_cast<LwipMacraw*>(self);
-      if (error != ERR_OK || library->connection_ != nullptr) return ERR_VAL;
+      const bool busy = library->connection_ != nullptr || library->stream_ != nullptr;
+      if (error != ERR_OK || busy) return ERR_VAL;
       library->adopt(accepted);
       library->taken_ = false;
       return ERR_OK;

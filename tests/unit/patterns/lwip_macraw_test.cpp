@@ -248,6 +248,25 @@ TEST_F(LwipMacrawTest, SeesThePeerClose) {
   library->tcp_stop();
 }
 
+TEST_F(LwipMacrawTest, ASecondConnectionIsResetUntilTheFirstIsReadToItsEnd) {
+  ASSERT_TRUE(library->begin(network));
+  ASSERT_TRUE(library->tcp_listen(5001));
+  net::TcpSource first{bed->pc(), {.bytes = 1000}};
+  first.connect(board_ip, 5001);
+  ASSERT_TRUE(within(1s, [&] { return library->tcp_connected(); }));
+  rest(200ms);
+  net::TcpSource second{bed->pc(), {.bytes = 10}};
+  second.connect(board_ip, 5001);
+  rest(200ms);
+  EXPECT_THAT(second.counters().failure, Not(IsEmpty()));
+  EXPECT_EQ(read_stream(1000).size(), 1000u);
+  library->tcp_stop();
+  net::TcpSource third{bed->pc(), {.bytes = 10}};
+  third.connect(board_ip, 5001);
+  ASSERT_TRUE(within(1s, [&] { return library->tcp_connected(); }));
+  EXPECT_EQ(read_stream(10).size(), 10u);
+}
+
 TEST_F(LwipMacrawTest, CallsBeforeBeginAndWithoutASocketDoNothing) {
   std::uint8_t byte = 0;
   EXPECT_FALSE(library->tcp_connect(pc_port(7), 0));
