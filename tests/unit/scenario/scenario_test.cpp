@@ -94,6 +94,19 @@ TEST(ScenarioTest, AStackOnTheBoardIsLessThanHalfAsFastAsTheChips) {
   EXPECT_GT(mbit("w55rp20.toml", "byte"), 2 * mbit("w55rp20-lwip.toml", "dma"));
 }
 
+TEST(ScenarioTest, AStackOnTheBoardMakesUpForLostAndDamagedFrames) {
+  for (const char* fault : {"fault.link_loss", "fault.link_corrupt_silent", "fault.link_reorder"}) {
+    for (const char* scenario : {"tcp_recv", "tcp_xmit"}) {
+      RunRequest wanted = request(scenario, "dma");
+      wanted.board_file = boards / "w55rp20-lwip.toml";
+      wanted.parameters = {{"total_bytes", "100000"}, {fault, "ppm=20000"}};
+      const auto result = run(wanted);
+      ASSERT_TRUE(result) << result.error().message;
+      EXPECT_EQ(result.value().failure, "") << fault << " " << scenario;
+    }
+  }
+}
+
 TEST(ScenarioTest, AnotherSeedIsAnotherRun) {
   RunRequest wanted = request("tcp_xmit");
   wanted.parameters = brief("tcp_xmit");
@@ -129,17 +142,19 @@ TEST(ScenarioTest, BetterPathsAreFaster) {
 TEST(ScenarioTest, TheSteadyPathAllocatesNothing) {
   // Eight times the bytes and frames must not cost one allocation more.
   for (const char* scenario : {"tcp_xmit", "tcp_recv"}) {
-    for (const char* path : {"byte", "dma"}) {
+    for (const auto& [path, library] : {std::pair{"byte", ""}, {"dma", ""}, {"dma", "lwip_macraw"}}) {
       std::vector<std::uint64_t> allocations;
       for (const char* bytes : {"262144", "262144", "2097152"}) {
-        RunRequest wanted = request(scenario, path);
+        RunRequest wanted = request(scenario, path, library);
         wanted.parameters = {{"total_bytes", bytes}};
         const std::uint64_t before = allocation_count();
         ASSERT_TRUE(run(wanted));
         allocations.push_back(allocation_count() - before);
       }
-      // The first run of a process also fills what is kept for good.
-      EXPECT_EQ(allocations[1], allocations[2]) << scenario << " " << path;
+      // The first run of a process also fills what is kept for good; two stacks reach their largest heap a little
+      // later.
+      const std::uint64_t growth = library == std::string_view{"lwip_macraw"} ? 8 : 0;
+      EXPECT_LE(allocations[2], allocations[1] + growth) << scenario << " " << path << " " << library;
     }
   }
 }
