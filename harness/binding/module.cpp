@@ -88,8 +88,10 @@ nb::list catalogue() {
                                 parameter.meaning, "least", parameter.least, "most", parameter.most, "choices",
                                 parameter.choices));
     }
+    nb::dict settings;
+    for (const scenario::Setting& setting : info.settings) settings[nb::cast(setting.name)] = setting.value;
     scenarios.append(dict_of("name", info.name, "what", info.what, "figure", info.figure, "unit", info.unit,
-                             "parameters", parameters));
+                             "parameters", parameters, "settings", settings));
   }
   return scenarios;
 }
@@ -105,14 +107,19 @@ nb::list quirks() {
   return options;
 }
 
-nb::list dicts_of(const std::vector<Finding>& findings) {
+nb::list dicts_of(const std::vector<Finding>& findings, const std::vector<Announcement>& announced) {
   nb::list dicts;
   for (const Finding& finding : findings) {
     const RuleText& text = text_of(finding.rule);
+    nb::object announcement = nb::none();
+    for (const Announcement& met : announced) {
+      if (met.rule != finding.rule) continue;
+      announcement = dict_of("reason", met.reason, "by", name_of(met.origin), "suppressed", met.suppressed);
+    }
     dicts.append(dict_of("rule", text.id, "severity", name_of(text.severity), "section", text.section, "what",
                          text.what, "seen", finding.seen, "spi", finding.evidence.spi, "socket_state",
                          finding.evidence.state, "cause", text.cause, "cure", text.cure, "count", finding.count,
-                         "at_ps", finding.at.time_since_epoch().count()));
+                         "at_ps", finding.at.time_since_epoch().count(), "announced", announcement));
   }
   return dicts;
 }
@@ -174,10 +181,10 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
   return dict_of("scenario", result.scenario, "board", result.board, "path", result.path, "library", result.library,
                  "seed", result.seed, "parameters", result.parameters, "figures", figures, "budget_ps", budget,
                  "measured_ps", result.measured.count(), "virtual_ps", result.virtual_time.count(), "spi_bytes",
-                 result.spi_bytes, "frames_on_wire", result.frames_on_wire, "findings", dicts_of(result.findings),
-                 "unannounced", result.unannounced, "assumptions", assumptions, "faults", struck, "fingerprint",
-                 fmt::format("{:016x}", result.fingerprint), "supply_current_ma", result.supply_current_ma, "failure",
-                 result.failure);
+                 result.spi_bytes, "frames_on_wire", result.frames_on_wire, "findings",
+                 dicts_of(result.findings, result.announced), "unannounced", result.unannounced, "assumptions",
+                 assumptions, "faults", struck, "fingerprint", fmt::format("{:016x}", result.fingerprint),
+                 "supply_current_ma", result.supply_current_ma, "failure", result.failure);
 }
 
 nb::dict load_board(const std::filesystem::path& file) {
@@ -189,8 +196,8 @@ nb::dict load_board(const std::filesystem::path& file) {
   if (board.burst) paths.push_back("burst");
   if (board.dma) paths.push_back("dma");
   nb::list announced;
-  for (const bus::Announcement& announcement : board.announced) {
-    announced.append(dict_of("rule", announcement.rule, "reason", announcement.reason));
+  for (const Announcement& announcement : board.announced) {
+    announced.append(dict_of("rule", text_of(announcement.rule).id, "reason", announcement.reason));
   }
   nb::list figures;
   for (const bus::PublishedFigure& figure : board.figures) {

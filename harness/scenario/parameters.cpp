@@ -44,9 +44,8 @@ Result<Parameters> Parameters::make(std::span<const Parameter> declared,
     if (parameters.values_.contains(name)) continue;
     std::vector<std::string_view> names;
     for (const Parameter& parameter : declared) names.push_back(parameter.name);
-    return Error{
-        fmt::format("unknown parameter {}, expected one of {}, board.KEY, chip.OPTION, link.partner or fault.NAME",
-                    name, fmt::join(names, ", "))};
+    return Error{fmt::format("unknown parameter {}, expected one of {}, or a setting as board.KEY", name,
+                             fmt::join(names, ", "))};
   }
   return parameters;
 }

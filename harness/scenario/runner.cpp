@@ -68,6 +68,16 @@ std::vector<Assumption> assumptions(const chip::Quirks& quirks) {
   return all;
 }
 
+std::vector<Announcement> announcements(const Findings& findings) {
+  std::vector<Announcement> met;
+  for (const Finding& finding : findings.all()) {
+    const Announcement* announced = findings.announced(finding.rule);
+    if (announced == nullptr || std::ranges::find(met, finding.rule, &Announcement::rule) != met.end()) continue;
+    met.push_back(*announced);
+  }
+  return met;
+}
+
 void seal(RunResult& result, Fingerprint& fingerprint) {
   for (const Figure& figure : result.figures) fingerprint.add(fmt::format("{} {}", figure.name, figure.value));
   for (const Duration spent : result.budget.of) fingerprint.add(static_cast<std::uint64_t>(spent.count()));
@@ -136,7 +146,13 @@ Result<RunResult> run(const RunRequest& request) {
                                .seed = request.seed,
                                .pcap_file = request.pcap_file,
                                .trace_file = request.trace_file};
+  const ScenarioInfo info = info_of(*experiment.value());
   std::map<std::string, std::string> given;
+  for (const Setting& setting : info.settings) {
+    if (request.parameters.contains(std::string{setting.name})) continue;
+    const auto applied = testbed::apply_setting(around, setting.name, setting.value, Origin::scenario);
+    if (!applied) return applied.error();
+  }
   for (const auto& [name, value] : request.parameters) {
     if (testbed::setting_prefix(name).empty()) {
       given.emplace(name, value);
@@ -144,7 +160,6 @@ Result<RunResult> run(const RunRequest& request) {
       return applied.error();
     }
   }
-  const ScenarioInfo info = info_of(*experiment.value());
   auto parameters = Parameters::make(info.parameters, given);
   if (!parameters) return parameters.error();
 
@@ -167,6 +182,7 @@ Result<RunResult> run(const RunRequest& request) {
   result.seed = request.seed;
   result.parameters = parameters.value().all();
   for (const auto& [name, value] : request.parameters) result.parameters.emplace(name, value);
+  for (const Setting& setting : info.settings) result.parameters.emplace(setting.name, setting.value);
   result.figures = outcome.figures;
   result.budget = outcome.measurement.budget;
   result.measured = outcome.measurement.elapsed;
@@ -174,8 +190,10 @@ Result<RunResult> run(const RunRequest& request) {
   result.virtual_time = world.now().time_since_epoch();
   result.spi_bytes = world.bus().bytes();
   result.frames_on_wire = world.frames_on_wire();
-  result.findings = world.testbed().findings().all();
-  for (const Rule rule : world.testbed().findings().failing(strict)) result.unannounced.emplace_back(text_of(rule).id);
+  const Findings& findings = world.testbed().findings();
+  result.findings = findings.all();
+  result.announced = announcements(findings);
+  for (const Rule rule : findings.failing(strict)) result.unannounced.emplace_back(text_of(rule).id);
   result.assumptions = assumptions(world.testbed().chip().quirks());
   result.faults = world.testbed().faults();
   result.failure = outcome.failure;

@@ -40,7 +40,7 @@ struct RunRequest {
   std::string path = "byte";  // "byte", "burst" or "dma"
   std::string library;        // empty: the board's own; "wizloop": the project's driver
   std::uint64_t seed = 1;
-  std::map<std::string, std::string> parameters;  // overrides; also board.KEY, chip.OPTION, link.partner and fault.NAME
+  std::map<std::string, std::string> parameters;  // overrides, and settings of the testbed: board.KEY, fault.NAME, ...
   std::optional<std::filesystem::path> pcap_file;
   std::optional<std::filesystem::path> trace_file;
 };
@@ -66,6 +66,7 @@ struct RunResult {
   std::uint64_t spi_bytes = 0;
   std::uint64_t frames_on_wire = 0;
   std::vector<Finding> findings;
+  std::vector<Announcement> announced;   // those that the findings met
   std::vector<std::string> unannounced;  // ids of the findings that nobody announced; with chip.preset=strict of all
   std::vector<Assumption> assumptions;
   std::vector<StruckFault> faults;  // each that was planned
@@ -74,12 +75,19 @@ struct RunResult {
   std::string failure;           // why the run failed or is void; empty: it passed
 };
 
+// What a user may also give by the same name, which then takes its place: fault.NAME, finding.ID, board.KEY, ...
+struct Setting {
+  std::string_view name;
+  std::string_view value;
+};
+
 struct ScenarioInfo {
   std::string_view name;
   std::string_view what;    // one line
   std::string_view figure;  // name of its first figure
   std::string_view unit;    // and its unit
   std::vector<Parameter> parameters;
+  std::vector<Setting> settings = {};  // what the scenario is about: its faults, the findings that it is known to earn
 };
 
 // A board file, and whether its figures name scenarios that there are.

@@ -15,6 +15,7 @@
 #include "drivers/w5500/burst_bus.hpp"
 #include "drivers/w5500/byte_bus.hpp"
 #include "drivers/w5500/dma_bus.hpp"
+#include "harness/scenario/libraries.hpp"
 
 namespace wizloop::scenario {
 namespace {
@@ -41,7 +42,11 @@ World::World(std::unique_ptr<testbed::Testbed> bed, const Setup& setup)
 World::~World() = default;
 
 Result<std::unique_ptr<World>> World::create(const Setup& setup) {
+  const auto library = find_library(setup.library);
+  if (!library) return library.error();
   testbed::TestbedSetup around = setup.testbed;
+  const std::vector<Announcement>& known = library.value()->announced;
+  around.announced.insert(around.announced.begin(), known.begin(), known.end());
   around.note = fmt::format("wizloop {} {} seed={}", around.board.name, setup.path, around.seed);
   auto bed = testbed::Testbed::create(std::move(around));
   if (!bed) return bed.error();
@@ -59,9 +64,7 @@ std::optional<Error> World::build_library(const Setup& setup) {
     return Error{fmt::format("board {} prices no {} path", board.name, setup.path)};
   }
   data_bus_ = make_bus(setup.path, port_);
-  if (setup.library == "wizloop") {
-    library_ = std::make_shared<patterns::WizloopLibrary>(*data_bus_, port_);
-  } else if (setup.library == "pjrc_ethernet") {
+  if (setup.library == "pjrc_ethernet") {
     library_ = std::make_shared<patterns::PjrcEthernet>(*data_bus_, port_);
   } else if (setup.library == "iolibrary") {
     // Its single registers go through callbacks of their own, by burst where the platform has one.
@@ -84,9 +87,8 @@ std::optional<Error> World::build_library(const Setup& setup) {
     if (!library) return library.error();
     library_ = std::move(library).value();
   } else {
-    return Error{fmt::format(
-        "unknown library \"{}\", expected ethernet2, ethernet3, pjrc_ethernet, iolibrary, lwip_macraw or wizloop",
-        setup.library)};
+    WIZ_ASSERT(setup.library == "wizloop");
+    library_ = std::make_shared<patterns::WizloopLibrary>(*data_bus_, port_);
   }
   priced_.emplace(*library_, bed_->bus(), board.call);
   return std::nullopt;

@@ -186,8 +186,8 @@ def measure(
     )
 
 
-def findings_json(run: Run, board: Board) -> list[dict[str, Any]]:
-    """Findings with the reason why the board announces them, null where nobody did."""
+def findings_json(run: Run) -> list[dict[str, Any]]:
+    """Findings with the reason why they are accepted, by whom, and whether they are suppressed; null where nobody did."""
     return [
         {
             "rule": f.rule,
@@ -201,7 +201,9 @@ def findings_json(run: Run, board: Board) -> list[dict[str, Any]]:
             "cure": f.cure,
             "count": f.count,
             "at_s": f.at_ps / 1e12,
-            "announced": board.announced.get(f.rule),
+            "announced": f.announced.reason if f.announced else None,
+            "announced_by": f.announced.by if f.announced else None,
+            "suppressed": f.announced is not None and f.announced.suppressed,
         }
         for f in run.findings
     ]
@@ -226,7 +228,7 @@ def _figure_row(board: Board, figure: PublishedFigure, scenario: Scenario, reque
         virtual_s=run.virtual_ps / 1e12,
         wall_s=run.wall_s,
         fingerprint=run.fingerprint,
-        findings=findings_json(run, board),
+        findings=findings_json(run),
         why=figure.why,
         decided=figure.decided,
         failure=run.failure,

@@ -47,6 +47,7 @@ class Scenario:
     figure: str
     unit: str
     parameters: tuple[Parameter, ...]
+    settings: dict[str, str]  # fault.NAME and the like that belong to it; one of the same name takes its place
 
     @property
     def protocol(self) -> str:
@@ -131,6 +132,15 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Announcement:
+    """Somebody knows that a rule is broken, and why that is accepted."""
+
+    reason: str
+    by: str  # one of ANNOUNCERS
+    suppressed: bool  # left out of the report, unless it fails the run
+
+
+@dataclass(frozen=True)
 class Finding:
     rule: str
     severity: str  # "note", "warning" or "error"; a note never fails a run
@@ -143,6 +153,7 @@ class Finding:
     cure: str
     count: int
     at_ps: int
+    announced: Announcement | None
 
 
 @dataclass(frozen=True)
@@ -237,6 +248,13 @@ SEVERITIES = {
     "error": "firmware does not do what the datasheet asks for; fails a run unless announced",
     "warning": "works today, fails under another timing, load or board; fails a run unless announced",
     "note": "works, but a reader of the code would stop here; fails only a strict run",
+}
+# Who announces a finding, as a report says it.
+ANNOUNCERS = {
+    "board": "by the board file",
+    "library": "as one that the library is known for",
+    "scenario": "by the scenario",
+    "command": "by --set",
 }
 PRESETS = {"silicon": "errors and warnings fail a run unless announced", "strict": "every finding fails a run"}
 
@@ -369,10 +387,15 @@ def check(request: Request, board: Board) -> None:
         if key.startswith("fault."):
             _check_name(key, list(fault_kinds()), "fault", "wizloop list --faults")
             continue
+        if key.startswith(("finding.", "suppress.")):
+            prefix, dot, _ = key.partition(".")
+            _check_name(key, [f"{prefix}{dot}{rule}" for rule in rules()], "finding", "wizloop explain")
+            continue
         raise UsageError(
             f"scenario {request.scenario} has no parameter '{key}'{near(key, known)}: it takes {', '.join(known)}, "
             "board.KEY for a number of the board file, the chip.KEY of `wizloop list --quirks`, the fault.NAME of "
-            f"`wizloop list --faults`, and {LINK_PARTNER} for the far end of the cable, such as 100-half-forced"
+            f"`wizloop list --faults`, {LINK_PARTNER} for the far end of the cable, such as 100-half-forced, and "
+            "finding.ID or suppress.ID with the reason why that finding is accepted"
         )
 
 
@@ -397,12 +420,17 @@ def run_raw(request: Request) -> dict[str, Any]:
     return {**raw, "wall_s": time.perf_counter() - started}
 
 
+def _finding_from(raw: dict[str, Any]) -> Finding:
+    announced = raw["announced"]
+    return Finding(**{**raw, "announced": None if announced is None else Announcement(**announced)})
+
+
 def run_from(raw: dict[str, Any]) -> Run:
     return Run(
         **{
             **raw,
             "figures": tuple(Figure(**f) for f in raw["figures"]),
-            "findings": tuple(Finding(**f) for f in raw["findings"]),
+            "findings": tuple(_finding_from(f) for f in raw["findings"]),
             "unannounced": tuple(raw["unannounced"]),
             "assumptions": tuple(Assumption(**a) for a in raw["assumptions"]),
             "faults": tuple(StruckFault(**f) for f in raw["faults"]),

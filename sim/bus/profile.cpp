@@ -348,10 +348,9 @@ class BoardReader {
     static constexpr std::string_view parts[] = {"rule", "reason"};
     for_each_table("announce", [&](const toml::table& table) {
       refuse_unknown(table, "announce", parts);
-      Announcement announcement;
-      if (const auto rule = word(table, "announce.rule", rules)) announcement.rule = rules[*rule];
-      announcement.reason = text(table, "announce.reason", "why the finding is accepted on this board");
-      profile.announced.push_back(std::move(announcement));
+      const auto rule = word(table, "announce.rule", rules);
+      std::string reason = text(table, "announce.reason", "why the finding is accepted on this board");
+      if (rule) profile.announced.push_back({static_cast<Rule>(*rule), std::move(reason), Origin::board});
     });
   }
 

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/core/finding.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/time.hpp"
 #include "sim/net/peer_profile.hpp"
@@ -66,12 +67,6 @@ struct PublishedFigure {
   std::string decided;  // what the chip model was given because of this figure, which is then no prediction
 };
 
-// A finding that this board is known to earn, with the reason why it is accepted.
-struct Announcement {
-  std::string rule;  // its id, e.g. "sclk-above-rating"
-  std::string reason;
-};
-
 struct BoardProfile {
   std::string name;  // the file's stem
   std::string title;
@@ -93,7 +88,7 @@ struct BoardProfile {
   std::optional<double> supply_current_ma;  // published module current
 
   net::PeerProfile peer;
-  std::vector<Announcement> announced;
+  std::vector<Announcement> announced;  // findings that this board is known to earn
   std::vector<PublishedFigure> figures;
 
   // Every number of the file by its key, with its provenance; those of the remote host as "peer.turnaround_us".

@@ -295,10 +295,14 @@ std::string Bed::report() {
     lines += '\n';
   }
   for (const Finding& finding : testbed_->findings().all()) {
-    const std::string_view reason = testbed_->findings().announced(finding.rule);
+    const Announcement* announced = testbed_->findings().announced(finding.rule);
+    if (announced != nullptr && announced->suppressed && !limits_.strict) {
+      lines += fmt::format("{} suppressed, x{}\n", text_of(finding.rule).id, finding.count);
+      continue;
+    }
     lines += fmt::format("{} {}: {} at {} s, {} x{}\n", name_of(text_of(finding.rule).severity),
                          text_of(finding.rule).id, finding.seen, to_text(finding.at), finding.count,
-                         reason.empty() ? std::string{} : fmt::format(", announced: {}", reason));
+                         announced == nullptr ? std::string{} : fmt::format(", announced: {}", announced->reason));
   }
   lines += fmt::format("fingerprint {:016x}\n", testbed_->fingerprint().value());
   return lines;

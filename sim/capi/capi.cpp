@@ -768,7 +768,7 @@ int wizloop_announce(wizloop_t* handle, const char* rule, const char* reason) {
   const auto known = rule_of(rule);
   if (!known) return fail(WIZLOOP_E_ARGUMENT, fmt::format("there is no rule \"{}\"", rule));
   return outside(handle, [&](Bed& bed) {
-    bed.testbed().findings().announce(*known, reason);
+    bed.testbed().findings().announce({*known, reason});
     return WIZLOOP_OK;
   });
 }

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "sim/core/nearest.hpp"
+
 namespace wizloop::testbed {
 namespace {
 
@@ -11,6 +13,8 @@ constexpr std::string_view board_prefix = "board.";
 constexpr std::string_view chip_prefix = "chip.";
 constexpr std::string_view fault_prefix = "fault.";
 constexpr std::string_view link_prefix = "link.";
+constexpr std::string_view finding_prefix = "finding.";
+constexpr std::string_view suppress_prefix = "suppress.";
 
 Result<std::monostate> set_link_option(wire::LinkAbilities& partner, std::string_view name, std::string_view value) {
   if (name != "link.partner") return Error{fmt::format("unknown setting \"{}\", expected link.partner", name)};
@@ -20,23 +24,45 @@ Result<std::monostate> set_link_option(wire::LinkAbilities& partner, std::string
   return std::monostate{};
 }
 
+Result<std::monostate> accept_finding(TestbedSetup& setup, std::string_view name, std::string_view reason,
+                                      Origin origin) {
+  const std::string_view prefix = setting_prefix(name);
+  const std::string_view id = name.substr(prefix.size());
+  const auto rule = rule_of(id);
+  if (!rule) {
+    std::vector<std::string_view> known;
+    for (std::size_t i = 0; i < rule_count; ++i) known.push_back(text_of(static_cast<Rule>(i)).id);
+    return Error{fmt::format("unknown finding {}; the nearest is {}{}", name, prefix, nearest(id, known))};
+  }
+  if (reason.find_first_not_of(" \t") == std::string_view::npos) {
+    return Error{fmt::format("{} is empty, expected the reason why the finding is accepted", name)};
+  }
+  setup.announced.push_back({*rule, std::string{reason}, origin, prefix == suppress_prefix});
+  return std::monostate{};
+}
+
 }  // namespace
 
 std::string_view setting_prefix(std::string_view name) {
-  for (const std::string_view prefix : {board_prefix, chip_prefix, fault_prefix, link_prefix}) {
+  for (const std::string_view prefix :
+       {board_prefix, chip_prefix, fault_prefix, link_prefix, finding_prefix, suppress_prefix}) {
     if (name.starts_with(prefix)) return prefix;
   }
   return {};
 }
 
-Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value) {
+Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value,
+                                     Origin origin) {
   const std::string_view prefix = setting_prefix(name);
   if (prefix == board_prefix) return bus::apply_override(setup.board, name.substr(prefix.size()), value);
   if (prefix == chip_prefix) return chip::set_chip_option(setup.chip, name, value);
   if (prefix == fault_prefix) return setup.faults.add(name.substr(prefix.size()), value);
   if (prefix == link_prefix) return set_link_option(setup.link_partner, name, value);
+  if (prefix == finding_prefix || prefix == suppress_prefix) return accept_finding(setup, name, value, origin);
   return Error{
-      fmt::format("unknown setting \"{}\", expected board.KEY, chip.OPTION, link.partner or fault.NAME", name)};
+      fmt::format("unknown setting \"{}\", expected board.KEY, chip.OPTION, fault.NAME, link.partner, "
+                  "finding.ID or suppress.ID",
+                  name)};
 }
 
 Testbed::~Testbed() = default;
@@ -48,8 +74,8 @@ Result<std::unique_ptr<Testbed>> Testbed::create(TestbedSetup setup) {
 }
 
 std::optional<Error> Testbed::build() {
-  for (const bus::Announcement& announcement : setup_.board.announced) {
-    findings_.announce(rule_of(announcement.rule).value(), announcement.reason);
+  for (const auto* announced : {&setup_.board.announced, &setup_.announced}) {
+    for (const Announcement& announcement : *announced) findings_.announce(announcement);
   }
   if (const auto error = open_files()) return error;
   faults_.emplace(setup_.faults, queue_, random_, trace_);

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "sim/bus/faulty_intn.hpp"
 #include "sim/bus/faulty_spi.hpp"
@@ -21,6 +22,7 @@
 #include "sim/bus/spi_bus.hpp"
 #include "sim/chip/chip.hpp"
 #include "sim/core/fault.hpp"
+#include "sim/core/finding.hpp"
 #include "sim/core/fingerprint.hpp"
 #include "sim/core/text_trace.hpp"
 #include "sim/net/faulty_peer.hpp"
@@ -47,18 +49,21 @@ struct TestbedSetup {
   chip::ChipConfig chip{};
   wire::LinkAbilities link_partner{};  // the far end of the cable
   FaultPlan faults{};
+  std::vector<Announcement> announced{};  // besides the board's; the later one of a rule counts
   std::optional<std::filesystem::path> pcap_file{};
   std::optional<std::filesystem::path> trace_file{};
   std::string note{};                  // in the capture: what ran
   wire::FrameSink* station = nullptr;  // at the far end of the cable in place of the PC
 };
 
-// What `name` is about: board.KEY (a number of the board file), chip.OPTION, fault.NAME, link.partner. Null: none
-// of these.
+// What `name` is about: board.KEY (a number of the board file), chip.OPTION, fault.NAME, link.partner, or the id of a
+// finding that is accepted (finding.ID) or even left out of the report (suppress.ID). Empty: none of these.
 std::string_view setting_prefix(std::string_view name);
 
-// One setting by the name that a user types. The error says what was expected.
-Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value);
+// One setting by the name that a user types; the value of an accepted finding is the reason. The error says what was
+// expected.
+Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value,
+                                     Origin origin = Origin::command);
 
 class Testbed final : private bus::AwaitedSource {
  public:

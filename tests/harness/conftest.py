@@ -100,7 +100,7 @@ def fake_simulator() -> ModuleType:
 
     def catalogue() -> list[dict[str, Any]]:
         return [
-            {"name": name, "what": f"measures {figure}", "figure": figure, "unit": unit, "parameters": parameters}
+            {"name": name, "what": f"measures {figure}", "figure": figure, "unit": unit, "parameters": parameters, "settings": {}}
             for name, (figure, unit) in units.items()
         ]
 
@@ -273,7 +273,15 @@ def fake_simulator() -> ModuleType:
                     )
                 )
             ]
-        announced = {a["rule"] for a in board["announced"]}
+        announced = {
+            **{a["rule"]: {"reason": a["reason"], "by": "board", "suppressed": False} for a in board["announced"]},
+            **{
+                key.partition(".")[2]: {"reason": why, "by": "command", "suppressed": key.startswith("suppress.")}
+                for key, why in parameters.items()
+                if key.startswith(("finding.", "suppress."))
+            },
+        }
+        finds = [{**found, "announced": announced.get(found["rule"])} for found in finds]
         failing = [f["rule"] for f in finds if f["severity"] != "note" and f["rule"] not in announced]
         return {
             "scenario": scenario,

@@ -15,7 +15,7 @@ def test_shows_figures_budget_findings_and_fingerprint(fake, wizloop):
     assert "tcp_recv on fast, burst path, ethernet2, seed 7" in text
     assert "Mbit/s" in text
     assert "spi_clock                 0.190 us" in text
-    assert "    announced  the source ran it so" in text.splitlines()
+    assert "    announced  the source ran it so (by the board file)" in text.splitlines()
     assert text.splitlines()[-1].startswith("fingerprint 0")
 
 
@@ -23,6 +23,28 @@ def test_an_unannounced_finding_shows_its_cure(fake, wizloop):
     (fake / "slow.toml").write_text((fake / "slow.toml").read_text().replace("12_571_429", "40_000_000"))
     _, text, _ = wizloop("run", "udp_pps", "--board", "slow")
     assert "    cure       slow down" in text.splitlines()
+
+
+def test_a_finding_is_accepted_with_a_reason_on_the_command_line(fake, wizloop):
+    (fake / "slow.toml").write_text((fake / "slow.toml").read_text().replace("12_571_429", "40_000_000"))
+    code, text, _ = wizloop("run", "udp_pps", "--board", "slow", "--set", "finding.sclk-above-rating=tried here")
+    assert code == 0
+    assert "    announced  tried here (by --set)" in text.splitlines()
+    code, _, error = wizloop("run", "udp_pps", "--board", "slow", "--set", "finding.sclk-over-rating=tried here")
+    assert code == 2
+    assert "did you mean finding.sclk-above-rating?" in error
+
+
+def test_a_suppressed_finding_is_left_out_and_counted(fake, wizloop, tmp_path):
+    (fake / "slow.toml").write_text((fake / "slow.toml").read_text().replace("12_571_429", "40_000_000"))
+    out = tmp_path / "run.json"
+    set_ = "suppress.sclk-above-rating=tried here"
+    code, text, _ = wizloop("run", "udp_pps", "--board", "slow", "--set", set_, "--json", out)
+    assert code == 0
+    assert "findings: none; sclk-above-rating suppressed, 3 times" in text.splitlines()
+    assert "  warning sclk-above-rating" not in text
+    (finding,) = json.loads(out.read_text())["findings"]
+    assert (finding["announced"], finding["announced_by"], finding["suppressed"]) == ("tried here", "command", True)
 
 
 def test_a_finding_shows_all_that_finds_the_line_of_code_and_what_fails_comes_first(fake, wizloop, tmp_path):
@@ -41,7 +63,7 @@ def test_a_finding_shows_all_that_finds_the_line_of_code_and_what_fails_comes_fi
         "  warning sclk-above-rating (W5500 datasheet 6.3)",
         "    rule       SCLK is faster than rated",
         "    seen       SCLK 42000000 Hz, rated 33300000 Hz; 3 times, first at 0.000001500 s",
-        "    announced  the source ran it so",
+        "    announced  the source ran it so (by the board file)",
     ]
     assert lines[first + 12] == "  note not-modelled"
     found = {finding["rule"]: finding for finding in json.loads(out.read_text())["findings"]}

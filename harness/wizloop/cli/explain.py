@@ -88,7 +88,10 @@ def _titled(title: str, aside: str, fields: dict[str, str]) -> list[Text]:
 
 def _rule(rule: Rule) -> list[Text]:
     section = "no section of the datasheet" if rule.section == "-" else f"W5500 datasheet {rule.section}"
-    announcement = f'[[announce]] with rule = "{rule.id}" and a reason, in the board file, if it is meant'
+    announcement = (
+        f"wizloop run ... --set finding.{rule.id}=WHY, or suppress.{rule.id}=WHY to leave it out of the report too; "
+        f'for all runs on a board [[announce]] with rule = "{rule.id}" and a reason, in its file'
+    )
     return _titled(
         rule.id,
         f"{rule.severity}, {section}",

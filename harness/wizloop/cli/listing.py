@@ -105,6 +105,8 @@ def _scenarios(scenarios: list[Scenario]) -> list[Text]:
         lines.append(Text(f"  {scenario.name:<12} {scenario.what}: {scenario.figure} in {scenario.unit}"))
         for p in scenario.parameters:
             lines.append(Text(f"    {p.name + '=' + p.default:<28} {p.meaning}: {p.values}", style="dim"))
+        for name, value in scenario.settings.items():
+            lines.append(Text(f"    {name}={value}", style="dim"))
     return lines
 
 

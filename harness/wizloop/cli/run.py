@@ -16,7 +16,7 @@ from wizloop.budget import percentages
 from wizloop.cli import output
 from wizloop.errors import UsageError
 from wizloop.repeat import command
-from wizloop.simulator import SEVERITIES, TRUSTS, Board, Request, Run, check, load_board
+from wizloop.simulator import ANNOUNCERS, SEVERITIES, TRUSTS, Request, Run, check, load_board
 from wizloop.workers import run_all
 
 KINDS_SHOWN = 3  # of one broken rule; the rest says little more
@@ -31,7 +31,9 @@ def run(
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="A parameter, board.KEY, chip.KEY, link.partner or fault.NAME; any number of times."
+            "--set",
+            metavar="KEY=VALUE",
+            help="A parameter, or board.KEY, chip.KEY, link.partner, fault.NAME, finding.ID, suppress.ID; repeatable.",
         ),
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as JSON too.")] = None,
@@ -49,10 +51,10 @@ def run(
     check(request, loaded)
     (result,) = run_all([request])
     console = output.console(output.PIPE_WIDTH)
-    for line in report(result, loaded):
+    for line in report(result):
         console.print(line)
     if json is not None:
-        output.write_json(json, to_json(result, loaded))
+        output.write_json(json, to_json(result))
     if result.failure:
         console.print(Text(f"failed: {result.failure}", style="red"))
         console.print(command(request))
@@ -71,7 +73,7 @@ def parse_settings(settings: list[str]) -> dict[str, str]:
     return parsed
 
 
-def report(run: Run, board: Board) -> list[Text]:
+def report(run: Run) -> list[Text]:
     lines = [
         Text.assemble((run.scenario, "bold"), f" on {run.board}, {run.path} path, {run.library}, seed {run.seed}"),
         Text("  " + " ".join(f"{key}={value}" for key, value in run.parameters.items()), style="dim"),
@@ -86,25 +88,27 @@ def report(run: Run, board: Board) -> list[Text]:
         lines.append(Text(f"  {account:<16} {run.budget_ps[account] / 1e6:>14.3f} us {share:>6.1f} %"))
     lines.append(Text(f"  {'sum':<16} {sum(run.budget_ps.values()) / 1e6:>14.3f} us"))
 
-    lines += _findings(run, board)
+    lines += _findings(run)
     lines += _faults(run)
     lines += _assumptions(run)
     lines.append(Text(f"fingerprint {run.fingerprint}"))
     return lines
 
 
-def _findings(run: Run, board: Board) -> list[Text]:
+def _findings(run: Run) -> list[Text]:
     """By rule, what fails the run first, then by severity; each with what a person needs to find the line of code."""
-    if not run.findings:
-        return [Text("findings: none")]
     order = list(SEVERITIES)
     by_rule: dict[str, list[dict[str, Any]]] = {}
-    for finding in findings_json(run, board):
-        by_rule.setdefault(finding["rule"], []).append(finding)
+    suppressed: Counter[str] = Counter()
+    for finding in findings_json(run):
+        if finding["suppressed"] and finding["rule"] not in run.unannounced:
+            suppressed[finding["rule"]] += finding["count"]
+        else:
+            by_rule.setdefault(finding["rule"], []).append(finding)
     counts = Counter(of_rule[0]["severity"] for of_rule in by_rule.values())
-    lines = [
-        Text("findings: " + ", ".join(_count(counts[severity], severity) for severity in order if counts[severity]))
-    ]
+    shown = ", ".join(_count(counts[severity], severity) for severity in order if counts[severity])
+    hidden = "".join(f"; {rule} suppressed, {_count(count, 'time')}" for rule, count in suppressed.items())
+    lines = [Text(f"findings: {shown or 'none'}{hidden}")]
     for of_rule in sorted(
         by_rule.values(), key=lambda f: (f[0]["rule"] not in run.unannounced, order.index(f[0]["severity"]))
     ):
@@ -124,7 +128,7 @@ def _finding(of_rule: list[dict[str, Any]], fails: bool) -> list[Text]:
     if len(of_rule) > KINDS_SHOWN:
         rows.append(("", f"and {len(of_rule) - KINDS_SHOWN} more kinds, all in --json"))
     if first["announced"] is not None:
-        rows.append(("announced", first["announced"]))
+        rows.append(("announced", f"{first['announced']} ({ANNOUNCERS[first['announced_by']]})"))
     else:
         rows += [("cause", first["cause"]), ("cure", first["cure"])]
     for row, text in rows:
@@ -166,7 +170,7 @@ def _assumptions(run: Run) -> list[Text]:
     return lines
 
 
-def to_json(run: Run, board: Board) -> dict[str, Any]:
+def to_json(run: Run) -> dict[str, Any]:
     return {
         "scenario": run.scenario,
         "board": run.board,
@@ -177,7 +181,7 @@ def to_json(run: Run, board: Board) -> dict[str, Any]:
         "figures": [{"name": f.name, "value": f.value, "unit": f.unit} for f in run.figures],
         "budget_ns": {account: share / 1000 for account, share in run.budget_ps.items()},  # exact: three decimals
         "measured_ns": run.measured_ps / 1000,
-        "findings": findings_json(run, board),
+        "findings": findings_json(run),
         "unannounced": list(run.unannounced),
         "assumptions": [asdict(assumption) for assumption in run.assumptions],
         "faults": [asdict(fault) for fault in run.faults],

@@ -141,7 +141,8 @@ TEST_F(ProfileTest, ReadsWhatAFileSays) {
   EXPECT_EQ(board.peer.turnaround, picoseconds(52'750'000));
   EXPECT_EQ(board.peer.timer_tick, 15625us);
   ASSERT_EQ(board.announced.size(), 1u);
-  EXPECT_EQ(board.announced[0].rule, "sclk-above-rating");
+  EXPECT_EQ(board.announced[0].rule, Rule::sclk_above_rating);
+  EXPECT_EQ(board.announced[0].origin, Origin::board);
   EXPECT_EQ(board.announced[0].reason, "the source ran it so");
 }
 
@@ -549,7 +550,7 @@ TEST(BoardsTest, AClockAboveTheRatingIsAnnounced) {
     ASSERT_TRUE(board) << board.error().message;
     const auto& announced = board.value().announced;
     const bool expected = std::any_of(announced.begin(), announced.end(),
-                                      [](const Announcement& a) { return a.rule == "sclk-above-rating"; });
+                                      [](const Announcement& a) { return a.rule == Rule::sclk_above_rating; });
     EXPECT_EQ(expected, board.value().sclk.hz() > 33'300'000) << file;
   }
 }

@@ -55,7 +55,7 @@ TEST(FindingsTest, StartEmpty) {
 
 TEST(FindingsTest, AnnouncedRulesDoNotFailARun) {
   Findings findings;
-  findings.announce(Rule::sclk_above_rating, "known to work");
+  findings.announce({Rule::sclk_above_rating, "known to work"});
   findings.add(Instant{}, Rule::sclk_above_rating, "SCLK");
   findings.add(Instant{}, Rule::illegal_command, "S0");
   findings.add(Instant{}, Rule::reserved_block, "BSB 4");
@@ -63,8 +63,27 @@ TEST(FindingsTest, AnnouncedRulesDoNotFailARun) {
   EXPECT_THAT(findings.failing(), ElementsAre(Rule::illegal_command, Rule::reserved_block));
   EXPECT_THAT(findings.failing(true),
               ElementsAre(Rule::sclk_above_rating, Rule::illegal_command, Rule::reserved_block));
-  EXPECT_EQ(findings.announced(Rule::sclk_above_rating), "known to work");
-  EXPECT_EQ(findings.announced(Rule::illegal_command), "");
+  ASSERT_NE(findings.announced(Rule::sclk_above_rating), nullptr);
+  EXPECT_EQ(findings.announced(Rule::sclk_above_rating)->reason, "known to work");
+  EXPECT_EQ(findings.announced(Rule::illegal_command), nullptr);
+}
+
+TEST(FindingsTest, SuppressedRulesAreStillCounted) {
+  Findings findings;
+  findings.announce({Rule::illegal_command, "as the original does", Origin::command, /*suppressed=*/true});
+  for (int i = 0; i < 3; ++i) findings.add(Instant{}, Rule::illegal_command, "S0");
+  EXPECT_THAT(findings.failing(), IsEmpty());
+  ASSERT_EQ(findings.all().size(), 1u);
+  EXPECT_EQ(findings.all()[0].count, 3u);
+  EXPECT_TRUE(findings.announced(Rule::illegal_command)->suppressed);
+}
+
+TEST(FindingsTest, TheLastAnnouncementOfARuleCounts) {
+  Findings findings;
+  findings.announce({Rule::illegal_command, "of the board", Origin::board});
+  findings.announce({Rule::illegal_command, "of the user", Origin::command});
+  EXPECT_EQ(findings.announced(Rule::illegal_command)->reason, "of the user");
+  EXPECT_EQ(name_of(findings.announced(Rule::illegal_command)->origin), "command");
 }
 
 TEST(RuleTextTest, EachRuleHasAnIdOfItsOwnAndSaysWhatWhyAndHowToCureIt) {

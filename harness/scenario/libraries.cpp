@@ -1,0 +1,36 @@
+#include "harness/scenario/libraries.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace wizloop::scenario {
+
+std::span<const LibraryInfo> libraries() {
+  static const std::vector<LibraryInfo> table = {
+      {"ethernet2"},
+      {"ethernet3"},
+      {"pjrc_ethernet",
+       {{Rule::reserved_block,
+         "the library first looks for a W5200, whose frames a W5500 takes for reads of a reserved block",
+         Origin::library}}},
+      {"iolibrary"},
+      {"lwip_macraw",
+       {{Rule::buffers_over_committed,
+         "the driver gives socket 0 all 16 KiB and leaves 2 KiB to each of the others, which it never opens",
+         Origin::library}}},
+      {"wizloop"},
+  };
+  return table;
+}
+
+Result<const LibraryInfo*> find_library(std::string_view name) {
+  const auto found = std::ranges::find(libraries(), name, &LibraryInfo::name);
+  if (found != libraries().end()) return &*found;
+  std::vector<std::string_view> names;
+  for (const LibraryInfo& library : libraries()) names.push_back(library.name);
+  return Error{fmt::format("unknown library \"{}\", expected one of {}", name, fmt::join(names, ", "))};
+}
+
+}  // namespace wizloop::scenario
