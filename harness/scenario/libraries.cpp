@@ -9,14 +9,16 @@ namespace wizloop::scenario {
 
 std::span<const LibraryInfo> libraries() {
   static const std::vector<LibraryInfo> table = {
-      {"ethernet2"},
+      {"ethernet2", /*fixed_buffers=*/true},
       {"ethernet3"},
       {"pjrc_ethernet",
+       /*fixed_buffers=*/false,
        {{Rule::reserved_block,
          "the library first looks for a W5200, whose frames a W5500 takes for reads of a reserved block",
          Origin::library}}},
       {"iolibrary"},
       {"lwip_macraw",
+       /*fixed_buffers=*/true,
        {{Rule::buffers_over_committed,
          "the driver gives socket 0 all 16 KiB and leaves 2 KiB to each of the others, which it never opens",
          Origin::library}}},

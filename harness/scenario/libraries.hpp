@@ -2,6 +2,7 @@
 //
 //   const auto library = find_library("ethernet2");
 //   if (!library) return library.error();
+//   if (library.value()->fixed_buffers && buffer_kib != 2) ...
 #pragma once
 
 #include <span>
@@ -15,6 +16,7 @@ namespace wizloop::scenario {
 
 struct LibraryInfo {
   std::string_view name;                     // as in board files
+  bool fixed_buffers = false;                // gives sockets their memory as it likes
   std::vector<Announcement> announced = {};  // findings that the original earns too, on every board
 };
 

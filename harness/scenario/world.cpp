@@ -44,6 +44,10 @@ World::~World() = default;
 Result<std::unique_ptr<World>> World::create(const Setup& setup) {
   const auto library = find_library(setup.library);
   if (!library) return library.error();
+  if (library.value()->fixed_buffers && setup.buffer_kib != 2) {
+    return Error{fmt::format("parameter buffer_kib is {}, but library {} knows no layout other than its own",
+                             setup.buffer_kib, setup.library)};
+  }
   testbed::TestbedSetup around = setup.testbed;
   const std::vector<Announcement>& known = library.value()->announced;
   around.announced.insert(around.announced.begin(), known.begin(), known.end());

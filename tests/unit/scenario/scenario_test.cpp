@@ -222,6 +222,15 @@ TEST(ScenarioTest, BufferSizesAreThoseOfTheChip) {
   EXPECT_THAT(failure_of("tcp_recv", "burst", "wizloop", {{"buffer_kib", "3"}}), HasSubstr("2, 4, 8, 16"));
 }
 
+TEST(ScenarioTest, BufferSizeThatTheLibraryCannotChangeIsRefused) {
+  EXPECT_EQ(failure_of("tcp_xmit", "burst", "ethernet2", {{"buffer_kib", "16"}}),
+            "parameter buffer_kib is 16, but library ethernet2 knows no layout other than its own");
+  for (const char* library : {"ethernet3", "pjrc_ethernet", "iolibrary", "wizloop"}) {
+    EXPECT_EQ(failure_of("tcp_xmit", "burst", library, {{"buffer_kib", "16"}, {"total_bytes", "65536"}}), "")
+        << library;
+  }
+}
+
 // A board that has announced nothing, faster than the rating allows.
 RunRequest too_fast() {
   RunRequest wanted = request("udp_xmit");
