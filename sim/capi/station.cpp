@@ -8,6 +8,7 @@ void Station::send(Bytes data, EventQueue& queue, wire::FramePool& frames, net::
   wire::FramePtr frame = frames.take();
   std::ranges::copy(data, frame->bytes.begin());
   frame->size = data.size();
+  frame->pad();
   const Frequency bit_rate = link.profile().bit_rate;
   const Instant start = std::max(queue.now(), free_at_);
   free_at_ = start + wire::time_on_wire(frame->size, bit_rate) + wire::inter_packet_gap(bit_rate);

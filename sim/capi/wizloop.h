@@ -190,7 +190,7 @@ WIZLOOP_API int wizloop_price(wizloop_t *bed, const char *key, double *value);
 
 /* Pulls the cable (0) or plugs it in (1). */
 WIZLOOP_API int wizloop_link(wizloop_t *bed, int plugged);
-/* A frame from your own station, without FCS, 14 to 1514 bytes; it goes out as soon as the cable is free. */
+/* A frame from your own station, without FCS, 14 to 1514 bytes, padded to 60; it goes out as soon as the cable is free. */
 WIZLOOP_API int wizloop_deliver(wizloop_t *bed, const uint8_t *frame, size_t bytes);
 
 /* --- the simulated PC, 192.168.1.10/24 -------------------------------------------------------------------------- */
