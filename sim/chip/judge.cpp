@@ -299,7 +299,11 @@ void Judge::on_socket_write(const Socket& socket, std::uint16_t offset, std::uin
     case socket::Sn_TXBUF_SIZE:
       return on_size_write(socket, offset, value);
     default:
-      return;
+      // Who talks to whom: Sn_PORT, Sn_DHAR, Sn_DIPR and Sn_DPORT lie side by side.
+      if (offset < socket::Sn_PORT || offset >= socket::Sn_MSSR || socket.bytes[offset] == value) return;
+      if (!socket.resolving() && socket.tcp.status() < sn_sr::SYNSENT) return;
+      add(Rule::connection_readdressed, fmt::format("S{} {} changed", socket.number, socket_register_at(offset)->name),
+          &socket);
   }
 }
 

@@ -109,6 +109,12 @@ constexpr std::array<RuleText, rule_count> texts = {{
     {Rule::close_without_disconnect, "close-without-disconnect", warning, "4.2",
      "CLOSE of an established connection: nothing is sent, the peer keeps half a connection",
      "CLOSE taken for a polite end", "give DISCON and wait for SOCK_CLOSED, with a deadline; CLOSE only after it"},
+    {Rule::connection_readdressed, "connection-readdressed", error, "4.2",
+     "Sn_DIPR, Sn_DPORT, Sn_DHAR or Sn_PORT was changed while the socket holds a connection: its segments go "
+     "elsewhere, "
+     "and those of its peer find no socket and draw RST",
+     "a socket prepared for its next peer before it was closed, or a write meant for another socket",
+     "end the connection (DISCON or CLOSE) and wait for SOCK_CLOSED before writing the next address"},
     {Rule::multicast_without_group, "multicast-without-group", warning, "4.2",
      "a multicast socket was opened without its group in Sn_DIPR and the group's MAC in Sn_DHAR",
      "the group set after OPEN, or on another socket",

@@ -49,6 +49,7 @@ enum class Rule : std::uint8_t {
   send_while_sending,
   send_result_not_cleared,
   close_without_disconnect,
+  connection_readdressed,
   multicast_without_group,
   duplex_mismatch,
   own_mac_missing,

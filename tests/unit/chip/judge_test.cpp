@@ -338,6 +338,34 @@ TEST_F(JudgeTest, CloseAfterDisconnectIsFree) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+TEST_F(JudgeTest, AnotherAddressUnderAConnectionIsFound) {
+  board.configure();
+  tcp.establish();
+  board.set32(0, socket::Sn_DIPR, peer_ip);
+  board.set16(0, socket::Sn_DPORT, TestConnection::peer_port);
+  EXPECT_THAT(broken(), IsEmpty());  // the same as before
+  board.set32(0, socket::Sn_DIPR, wire::ipv4(10, 0, 0, 1));
+  board.set16(0, socket::Sn_DPORT, 80);
+  EXPECT_THAT(seen(Rule::connection_readdressed), ElementsAre("S0 Sn_DIPR changed", "S0 Sn_DPORT changed"));
+  EXPECT_EQ(first(Rule::connection_readdressed).evidence.state, "SOCK_ESTABLISHED");
+}
+
+TEST_F(JudgeTest, AnotherAddressWhileConnectAsksForTheMacIsFound) {
+  board.configure();
+  tcp.connect();
+  board.set32(0, socket::Sn_DIPR, wire::ipv4(10, 0, 0, 1));
+  EXPECT_THAT(seen(Rule::connection_readdressed), SizeIs(1));
+}
+
+TEST_F(JudgeTest, AnotherAddressWithoutAConnectionIsFree) {
+  open_udp();
+  board.set32(0, socket::Sn_DIPR, wire::ipv4(10, 0, 0, 1));
+  tcp.board.command(0, sn_cr::CLOSE);
+  tcp.listen();
+  board.set16(0, socket::Sn_DPORT, 80);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
 TEST_F(JudgeTest, MulticastNeedsItsGroupBeforeOpen) {
   board.configure();
   board.set8(0, socket::Sn_MR, sn_mr::UDP | sn_mr::MULTI);
