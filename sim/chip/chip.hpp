@@ -90,6 +90,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   void note_deselect(std::size_t header_bytes, std::size_t data_bytes) override {
     judge_.on_deselect(header_bytes, data_bytes);
   }
+  void note_ignored() override { judge_.on_ignored_bytes(); }
   void on_interrupts_changed() override;
   void on_link_changed() override;
 

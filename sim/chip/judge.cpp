@@ -185,18 +185,28 @@ void Judge::on_interrupts(std::uint8_t sir, bool asserted) {
 
 void Judge::on_deselect(std::size_t header_bytes, std::size_t data_bytes) {
   if (context_.queue.now() < no_access_before_) {
-    if (early_access_.empty()) {
-      early_access_ =
-          rstn_low_ ? "SPI frame while RSTn is low"
-                    : fmt::format("SPI frame {} ns after RSTn rose", (context_.queue.now() - rstn_changed_at_) / 1ns);
-    }
-    add(Rule::access_before_pll_lock, early_access_);
+    if (!early_access_told_) add_early_access();
   } else if (header_bytes == 1 || header_bytes == 2) {
     add(Rule::header_cut_short, fmt::format("SCSn rose after {} of 3 header bytes{}", header_bytes,
                                             data_bytes > 0 ? fmt::format(", behind {} data bytes", data_bytes) : ""));
   }
-  in_frame_ = false;
+  in_frame_ = early_access_told_ = false;
   access_.bytes = 0;
+}
+
+void Judge::on_ignored_bytes() {
+  if (context_.queue.now() >= no_access_before_) return;  // a fault of the chip's own
+  add_early_access();
+  early_access_told_ = true;
+}
+
+void Judge::add_early_access() {
+  if (early_access_.empty()) {
+    early_access_ =
+        rstn_low_ ? "SPI frame while RSTn is low"
+                  : fmt::format("SPI frame {} ns after RSTn rose", (context_.queue.now() - rstn_changed_at_) / 1ns);
+  }
+  add(Rule::access_before_pll_lock, early_access_);
 }
 
 void Judge::on_data_begins(Block block, std::uint16_t offset, bool is_write) {

@@ -43,6 +43,8 @@ class Judge {
     last_access_ = context_.queue.now();
   }
   void on_deselect(std::size_t header_bytes, std::size_t data_bytes);
+  // Bytes went in while the chip was in reset.
+  void on_ignored_bytes();
   // A header is in; its data are over, so many bytes from `offset` on, which was not folded into the ring yet.
   void on_data_begins(Block block, std::uint16_t offset, bool is_write);
   void on_data_ends(std::size_t bytes);
@@ -108,6 +110,7 @@ class Judge {
   Evidence evidence(const Socket* socket) const;
   void add(Rule rule, std::string_view seen, const Socket* socket = nullptr);
 
+  void add_early_access();
   void finish_read(Watched& of, std::uint16_t start, std::size_t bytes);
   void finish_write(Watched& of, std::uint16_t start, std::size_t bytes, bool into_used);
 
@@ -146,6 +149,7 @@ class Judge {
   Instant rstn_changed_at_{};
   Instant no_access_before_ = Instant::min();
   std::string early_access_;
+  bool early_access_told_ = false;  // of the frame that goes on
 
   bool simr_written_ = false;
   Instant masked_since_ = Instant::max();

@@ -35,7 +35,10 @@ std::uint8_t SpiFront::header_miso(std::size_t byte) const {
 
 std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
   if (selected_ && (phase_ != Phase::data || !is_buffer_)) log(mosi);
-  if (ignoring()) return 0x00;
+  if (ignoring()) {
+    note_ignored(1);
+    return 0x00;
+  }
   if (pending_) commit_pending();
   const std::uint8_t miso = next_miso_;
   switch (phase_) {
@@ -141,6 +144,7 @@ std::size_t SpiFront::quiet_bytes() const {
 void SpiFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {
   if (count == 0) return;
   if (ignoring()) {
+    note_ignored(count);
     if (miso != nullptr) std::memset(miso, 0, count);
     return;
   }

@@ -51,6 +51,8 @@ class BlockAccess {
   virtual void note_data_begins(Block block, std::uint16_t offset, bool is_write) = 0;
   virtual void note_data_ends(std::size_t bytes) = 0;
   virtual void note_deselect(std::size_t header_bytes, std::size_t data_bytes) = 0;
+  // As many bytes as the shortest frame has fell into a reset. Where SCSn is tied low no deselect tells of them.
+  virtual void note_ignored() = 0;
 
  protected:
   ~BlockAccess() = default;
@@ -72,6 +74,7 @@ class SpiFront final : public SpiTarget {
   // Held in reset: MISO stays 0 and nothing takes effect.
   void set_held_in_reset(bool held) {
     held_in_reset_ = held;
+    ignored_bytes_ = log_.count = 0;
     pending_.reset();
     select_toggles_ = false;
   }
@@ -85,6 +88,12 @@ class SpiFront final : public SpiTarget {
     std::uint8_t value;
   };
 
+  void note_ignored(std::size_t count) {
+    constexpr std::size_t shortest_frame = 4;
+    if (!selected_ || !held_in_reset_) return;
+    if (ignored_bytes_ < shortest_frame && ignored_bytes_ + count >= shortest_frame) access_.note_ignored();
+    ignored_bytes_ += count;
+  }
   bool ignoring() const { return !selected_ || held_in_reset_ || phase_ == Phase::spent; }
   void start_frame();
   std::uint8_t header_miso(std::size_t byte) const;
@@ -105,6 +114,7 @@ class SpiFront final : public SpiTarget {
   bool selected_ = false;
   bool select_toggles_ = false;  // SCSn has risen since reset: it is not tied low
   bool held_in_reset_ = false;
+  std::size_t ignored_bytes_ = 0;  // since it is held in reset
   Phase phase_ = Phase::address_high;
   bool is_write_ = false;
   bool is_buffer_ = false;

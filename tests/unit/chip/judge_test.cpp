@@ -129,6 +129,22 @@ TEST_F(JudgeTest, FramesWhileResetIsHeldAreFound) {
   EXPECT_THAT(seen(Rule::access_before_pll_lock), ElementsAre("SPI frame while RSTn is low"));
 }
 
+TEST_F(JudgeTest, BytesBeforeThePllHasLockedAreFoundWithSelectTiedLow) {
+  board.chip.set_rstn(false);
+  board.advance(500us);
+  board.chip.spi().select();  // for ever
+  board.chip.set_rstn(true);
+  board.advance(300us);
+  for (const std::uint8_t byte : Octets{0x00, 0x39, 0x01, 0x00}) board.chip.spi().exchange(byte);
+  EXPECT_THAT(seen(Rule::access_before_pll_lock), ElementsAre("SPI frame 300000 ns after RSTn rose"));
+  EXPECT_EQ(first(Rule::access_before_pll_lock).count, 1U);
+
+  board.chip.set_rstn(false);
+  const Octets mosi(10);
+  board.chip.spi().exchange_quiet(mosi.data(), nullptr, mosi.size());
+  EXPECT_THAT(seen(Rule::access_before_pll_lock), SizeIs(2));
+}
+
 TEST_F(JudgeTest, AHeaderCutShortIsFound) {
   board.spi({0x00});
   board.spi({0x00, 0x39});
