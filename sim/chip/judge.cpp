@@ -473,7 +473,6 @@ void Judge::on_command(const Socket& socket, std::uint8_t code) {
       if (status == sn_sr::CLOSED) return on_open(socket);
       return add(Rule::open_on_open_socket, fmt::format("{} while Sn_SR = 0x{:02X}", seen(), status), &socket);
     case sn_cr::CLOSE:
-      of.leaked = false;
       if (status == sn_sr::ESTABLISHED) add(Rule::close_without_disconnect, seen(), &socket);
       return;
     case sn_cr::LISTEN:

@@ -545,6 +545,15 @@ TEST_F(JudgeTest, ATransferDoneAgainFromItsStartIsNoSecondWrite) {
 }
 
 // B47.
+// A transfer done again is at least as long: what is shorter is another write.
+TEST_F(JudgeTest, AShorterWriteOverTheLastOneIsASecondWrite) {
+  open_udp();
+  board.write(TestBoard::tx_of(0), 0, Octets(100, 1));
+  board.write(TestBoard::tx_of(0), 0, Octets(60, 1));
+  EXPECT_THAT(seen(Rule::bytes_written_twice),
+              ElementsAre("S0 TX 60 bytes written at 0x0000, some of them already there"));
+}
+
 TEST_F(JudgeTest, APointerFromBeforeTheConnectionIsStale) {
   board.configure();
   tcp.establish();
@@ -649,6 +658,22 @@ TEST_F(JudgeTest, ForgottenReceiveIsFoundOnceADatagramWasDropped) {
   board.arrive_udp(9, 7, Octets(1400, 1));
   board.advance(2s);
   EXPECT_THAT(seen(Rule::receive_forgotten), SizeIs(1));
+}
+
+TEST_F(JudgeTest, EachSocketsForgottenReceiveIsFoundOnce) {
+  open_udp(0, 7);
+  open_udp(1, 8);
+  for (int n = 0; n < 2; ++n) {
+    const auto port = static_cast<std::uint16_t>(7 + n);
+    board.arrive_udp(9, port, Octets(1400, 1));
+    board.advance(1ms);
+    board.read(TestBoard::rx_of(n), 0, 1408);
+    board.arrive_udp(9, port, Octets(1400, 1));
+    board.advance(500ms);
+  }
+  board.advance(3s);
+  ASSERT_THAT(seen(Rule::receive_forgotten), SizeIs(2));
+  for (const Finding& finding : board.findings.all()) EXPECT_EQ(finding.count, 1U) << finding.seen;
 }
 
 TEST_F(JudgeTest, ReceiveInTimeIsNotForgotten) {
@@ -785,6 +810,9 @@ TEST_F(JudgeTest, ARegisterPolledWithoutAnExitIsFound) {
   }
   ASSERT_THAT(seen(Rule::endless_poll), SizeIs(1));
   EXPECT_EQ(seen(Rule::endless_poll)[0], "S0 Sn_IR = 0x00, read without a change for 60 s");
+  EXPECT_EQ(first(Rule::endless_poll).count, 1U);
+  board.interrupts(0);  // the count says how long it went on, not how often it was read
+  EXPECT_EQ(first(Rule::endless_poll).count, 1U);
 }
 
 TEST_F(JudgeTest, ACommandRegisterThatIsPolledForLongIsFoundSooner) {
