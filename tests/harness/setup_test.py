@@ -46,6 +46,17 @@ for package; do echo "ii  $package"; done
 """
 
 
+APT_GET = """#!/bin/bash
+echo "apt-get $*" >>"$LOG"
+exit 1
+"""
+
+CARGO = r"""#!/bin/bash
+echo "cargo $1" >>"$LOG"
+[[ ! -e $LOG.no-cargo ]]
+"""
+
+
 class Clone:
     def __init__(self, place: Path) -> None:
         self.root = place / "clone é"
@@ -57,9 +68,12 @@ class Clone:
         (self.root / "pyproject.toml").touch()
         (self.root / "source").write_text("one\n")
         self.log.touch()
-        for name, text in (("python3", PYTHON), ("cmake", CMAKE), ("dpkg-query", DPKG_QUERY)):
+        for name, text in (("python3", PYTHON), ("cmake", CMAKE), ("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET)):
             (tools / name).write_text(text)
             (tools / name).chmod(0o755)
+        cargo = self.root / "ci" / "cargo"
+        cargo.write_text(CARGO)
+        cargo.chmod(0o755)
         self.environment = {"PATH": f"{tools}:{os.environ['PATH']}", "LOG": str(self.log), "LC_ALL": "C"}
 
     def mark(self, what: str) -> Path:
@@ -153,6 +167,41 @@ def test_an_environment_of_another_place_is_made_anew(clone):
     code, _, err = clone.setup("module")
     assert (code, err) == (0, "")
     assert "python -m venv --clear .venv utf8=1" in clone.logged()
+
+
+@pytest.fixture
+def rust_crate(clone):
+    crate = clone.root / "drivers" / "shims" / "embedded_hal"
+    crate.mkdir(parents=True)
+    (crate / "Cargo.lock").write_text("one\n")
+    return crate
+
+
+def test_crates_are_fetched_again_only_when_others_are_locked(clone, rust_crate):
+    assert clone.setup("release")[0] == 0
+    assert "cargo fetch" in clone.logged()
+    assert clone.setup("release")[0] == 0
+    assert not any(line.startswith("cargo") for line in clone.logged())
+    (rust_crate / "Cargo.lock").write_text("two\n")
+    assert clone.setup("release")[0] == 0
+    assert "cargo fetch" in clone.logged()
+
+
+def test_the_command_wizloop_needs_no_crates(clone, rust_crate):
+    assert clone.setup("module")[0] == 0
+    assert not any(line.startswith("cargo") for line in clone.logged())
+
+
+@pytest.mark.parametrize("ci, code", [("", 0), ("true", 5)])
+def test_crates_that_cannot_be_fetched_are_an_error_in_ci_alone(clone, rust_crate, ci, code):
+    clone.mark("no-cargo").touch()
+    clone.environment["CI"] = ci
+    got, out, err = clone.setup("release")
+    assert got == code
+    if code == 0:
+        assert "the tests of Rust drivers are skipped" in out
+    else:
+        assert err.endswith("could not be fetched: is there a network?\n")
 
 
 @pytest.fixture
