@@ -13,7 +13,8 @@ struct NetConfig {
   uint8_t ip[4];
   uint8_t subnet[4];
   uint8_t gateway[4];
-  uint8_t buffer_kib;  // TX and RX memory of socket 0: 2 (the reset layout), 4, 8 or 16
+  uint8_t buffer_kib;     // TX and RX memory of socket 0: 2 (the reset layout), 4, 8 or 16
+  bool use_intn = false;  // sleep on INTn where the library would poll; most cannot
 };
 
 struct Endpoint {

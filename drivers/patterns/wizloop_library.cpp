@@ -29,7 +29,8 @@ bool WizloopLibrary::begin(const NetConfig& config) {
     sizes.tx_kib[n] = sizes.rx_kib[n] = kib;
     left_kib = static_cast<uint8_t>(left_kib - kib);
   }
-  return static_cast<bool>(chip_.set_buffer_sizes(sizes));
+  if (!chip_.set_buffer_sizes(sizes)) return false;
+  return !config.use_intn || chip_.use_interrupt_pin(1);
 }
 
 bool WizloopLibrary::tcp_connect(const Endpoint& peer, uint16_t local_port) {

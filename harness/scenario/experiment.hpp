@@ -36,7 +36,7 @@ class Experiment {
  public:
   virtual ~Experiment() = default;
 
-  // With the parameters of its own; every scenario also has buffer_kib.
+  // With the parameters of its own; every scenario also has buffer_kib and wait.
   virtual ScenarioInfo info() const = 0;
   virtual Outcome run(Worlds& worlds, const Parameters& parameters) = 0;
 };

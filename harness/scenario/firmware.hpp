@@ -24,6 +24,7 @@ bool wait_until(World& world, Step step) {
   const Instant deadline = world.now() + patience;
   while (world.now() < deadline) {
     if (step()) return true;
+    world.rest();
   }
   return false;
 }

@@ -9,20 +9,22 @@ namespace wizloop::scenario {
 
 std::span<const LibraryInfo> libraries() {
   static const std::vector<LibraryInfo> table = {
-      {"ethernet2", /*fixed_buffers=*/true},
+      {"ethernet2", /*uses_intn=*/false, /*fixed_buffers=*/true},
       {"ethernet3"},
       {"pjrc_ethernet",
+       /*uses_intn=*/false,
        /*fixed_buffers=*/false,
        {{Rule::reserved_block,
          "the library first looks for a W5200, whose frames a W5500 takes for reads of a reserved block",
          Origin::library}}},
       {"iolibrary"},
       {"lwip_macraw",
+       /*uses_intn=*/false,
        /*fixed_buffers=*/true,
        {{Rule::buffers_over_committed,
          "the driver gives socket 0 all 16 KiB and leaves 2 KiB to each of the others, which it never opens",
          Origin::library}}},
-      {"wizloop"},
+      {"wizloop", /*uses_intn=*/true},
   };
   return table;
 }

@@ -16,6 +16,7 @@ namespace wizloop::scenario {
 
 struct LibraryInfo {
   std::string_view name;                     // as in board files
+  bool uses_intn = false;                    // can sleep on INTn where it would poll
   bool fixed_buffers = false;                // gives sockets their memory as it likes
   std::vector<Announcement> announced = {};  // findings that the original earns too, on every board
 };

@@ -12,6 +12,7 @@ namespace {
 ScenarioInfo info_of(const Experiment& experiment) {
   ScenarioInfo info = experiment.info();
   info.parameters.push_back({"buffer_kib", "2", "TX and RX buffer of socket 0, in KiB", 0, 0, {"2", "4", "8", "16"}});
+  info.parameters.push_back({"wait", "poll", "how firmware waits for the chip", 0, 0, {"poll", "interrupt"}});
   return info;
 }
 
@@ -167,7 +168,8 @@ Result<RunResult> run(const RunRequest& request) {
   Setup setup{.testbed = std::move(around),
               .path = request.path,
               .library = request.library,
-              .buffer_kib = static_cast<std::uint8_t>(parameters.value().number("buffer_kib"))};
+              .buffer_kib = static_cast<std::uint8_t>(parameters.value().number("buffer_kib")),
+              .use_intn = parameters.value().choice("wait") == "interrupt"};
   if (setup.library.empty()) setup.library = setup.testbed.board.library;
   RequestedWorlds worlds{setup};
   if (const auto error = worlds.prepare()) return *error;

@@ -20,6 +20,9 @@
 namespace wizloop::scenario {
 namespace {
 
+// Firmware that is driven by interrupts looks by itself after so long.
+constexpr Duration longest_sleep = 100ms;
+
 constexpr patterns::NetConfig board_network = {
     {0x02, 0x00, 0x00, 0x00, 0x00, 0x20}, {192, 168, 1, 20}, {255, 255, 255, 0}, {192, 168, 1, 1}, 2};
 
@@ -34,6 +37,7 @@ std::shared_ptr<w5500::Bus> make_bus(const std::string& path, w5500::Port& port)
 World::World(std::unique_ptr<testbed::Testbed> bed, const Setup& setup)
     : bed_{std::move(bed)},
       buffer_kib_{setup.buffer_kib},
+      use_intn_{setup.use_intn},
       // Shields leave RSTn to the power-up reset.
       port_{bed_->queue(), bed_->bus(), bed_->chip(), bed_->board(), /*reset_wired=*/false} {
   if (bed_->faulty_intn() != nullptr) port_.connect_intn(*bed_->faulty_intn());
@@ -47,6 +51,9 @@ Result<std::unique_ptr<World>> World::create(const Setup& setup) {
   if (library.value()->fixed_buffers && setup.buffer_kib != 2) {
     return Error{fmt::format("parameter buffer_kib is {}, but library {} knows no layout other than its own",
                              setup.buffer_kib, setup.library)};
+  }
+  if (setup.use_intn && !library.value()->uses_intn) {
+    return Error{fmt::format("parameter wait is interrupt, but library {} never looks at INTn", setup.library)};
   }
   testbed::TestbedSetup around = setup.testbed;
   const std::vector<Announcement>& known = library.value()->announced;
@@ -101,7 +108,14 @@ std::optional<Error> World::build_library(const Setup& setup) {
 bool World::start_firmware() {
   patterns::NetConfig network = board_network;
   network.buffer_kib = buffer_kib_;
+  network.use_intn = use_intn_;
   return priced_->begin(network);
+}
+
+void World::rest() {
+  if (!use_intn_) return;
+  bus().stop_watchdog();
+  port_.wait_for_interrupt(static_cast<std::uint32_t>(longest_sleep / 1us));
 }
 
 void World::idle_until(Instant until) {

@@ -24,6 +24,7 @@ struct Setup {
   std::string path;     // "byte", "burst" or "dma"
   std::string library;  // as in board files, or "wizloop"
   std::uint8_t buffer_kib = 2;
+  bool use_intn = false;
 };
 
 // What a measured window came to.
@@ -54,6 +55,9 @@ class World final {
 
   // The library's begin() with the addresses of every run; false if the library does not find its chip.
   bool start_firmware();
+  // Firmware has found nothing to do. Where it is driven by interrupts it sleeps until INTn is low, for a while at
+  // most, as one of them may be lost; where it polls it looks again at once.
+  void rest();
   // Firmware does nothing until `until`.
   void idle_until(Instant until);
   // For a library with a stack of its own: what it has begun gets time to come to an end in the background, ARP above
@@ -77,6 +81,7 @@ class World final {
 
   std::unique_ptr<testbed::Testbed> bed_;
   std::uint8_t buffer_kib_;
+  bool use_intn_;
   SimPort port_;
   std::shared_ptr<w5500::Bus> register_bus_;
   std::shared_ptr<w5500::Bus> data_bus_;

@@ -107,7 +107,10 @@ class UdpRecv final : public Experiment {
     Buffer buffer{};
     while (world.now() < over && stream.received < datagrams) {
       const std::uint16_t size = library.udp_parse();
-      if (size == 0) continue;
+      if (size == 0) {
+        world.rest();
+        continue;
+      }
       if (stream.received == 0) world.begin_measurement();
       const std::uint16_t got = read(library, buffer, size);
       ++stream.received;

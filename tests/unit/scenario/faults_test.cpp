@@ -104,6 +104,46 @@ TEST(ScenarioFaults, LibraryThatWaitsForEverEndsTheRunAsAHang) {
   EXPECT_LT(result.virtual_time, 63s);
 }
 
+// Firmware that sleeps on INTn between its datagrams.
+RunRequest driven_by_interrupts() {
+  RunRequest wanted = request("udp_rtt", "wizloop");
+  wanted.parameters = {{"pings", "10"}, {"wait", "interrupt"}};
+  return wanted;
+}
+
+TEST(ScenarioInterrupts, FirmwareThatSleepsOnIntnReadsLessAndWaitsForTheSameReplies) {
+  RunRequest wanted = driven_by_interrupts();
+  const RunResult sleeping = result_of(wanted);
+  wanted.parameters["wait"] = "poll";
+  const RunResult polling = result_of(wanted);
+  EXPECT_THAT(sleeping.failure, IsEmpty());
+  EXPECT_LT(sleeping.spi_bytes, polling.spi_bytes);
+  EXPECT_NEAR(sleeping.figures[0].value, polling.figures[0].value, 100);
+}
+
+TEST(ScenarioInterrupts, EachFaultOfIntnStrikesAndFirmwareThatSleepsForAWhileAtMostSurvivesIt) {
+  for (const char* fault : {"fault.intn_lost", "fault.intn_late", "fault.intn_glitch", "fault.intn_stuck"}) {
+    RunRequest wanted = driven_by_interrupts();
+    wanted.parameters[fault] = "times=3";
+    const RunResult result = result_of(wanted);
+    EXPECT_GT(result.faults[0].struck, 0U) << fault;
+    EXPECT_THAT(result.failure, IsEmpty()) << fault;
+  }
+}
+
+TEST(ScenarioInterrupts, AnInterruptThatIsLostCostsTheLongestSleep) {
+  RunRequest wanted = driven_by_interrupts();
+  const double healthy_us = result_of(wanted).figures[0].value;
+  wanted.parameters["fault.intn_lost"] = "nth=10";
+  EXPECT_GT(result_of(wanted).figures[0].value, healthy_us);
+}
+
+TEST(ScenarioInterrupts, ALibraryThatOnlyPollsIsRefused) {
+  RunRequest wanted = driven_by_interrupts();
+  wanted.library = "ethernet3";
+  EXPECT_EQ(run(wanted).error().message, "parameter wait is interrupt, but library ethernet3 never looks at INTn");
+}
+
 TEST(ScenarioFaults, DmaFaultsStrikeOnTheDmaPath) {
   RunRequest wanted = request("tcp_xmit", "wizloop", "dma");
   wanted.parameters = {{"total_bytes", "8192"}, {"fault.dma_late", "nth=1,delay=100us"}};
