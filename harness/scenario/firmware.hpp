@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "harness/scenario/experiment.hpp"
 #include "harness/scenario/world.hpp"
@@ -28,6 +30,16 @@ bool wait_until(World& world, Step step) {
   }
   return false;
 }
+
+// The board blasts datagrams at a sink on the PC, the first of which waits for ARP and is not timed. Without figures:
+// what the time means is the scenario's.
+std::vector<Parameter> datagram_parameters(std::string_view datagrams, std::string_view payload_bytes);
+Outcome send_datagrams(Worlds& worlds, const Parameters& parameters);
+
+// The board connects to a sink on the PC and sends the pattern 0..255, as the transfer sketches of the published
+// measurements do. Figures: throughput and duration.
+std::vector<Parameter> stream_parameters();
+Outcome send_stream(Worlds& worlds, const Parameters& parameters);
 
 double megabits_per_second(std::uint64_t bytes, Duration elapsed);
 

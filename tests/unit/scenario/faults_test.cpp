@@ -144,6 +144,19 @@ TEST(ScenarioInterrupts, ALibraryThatOnlyPollsIsRefused) {
   EXPECT_EQ(run(wanted).error().message, "parameter wait is interrupt, but library ethernet3 never looks at INTn");
 }
 
+TEST(ScenarioFaults, AScenarioBringsFaultsThatAUserMayReplace) {
+  RunRequest wanted = request("tcp_lossy");
+  const RunResult as_given = result_of(wanted);
+  EXPECT_THAT(as_given.failure, IsEmpty());
+  ASSERT_THAT(as_given.faults, SizeIs(1));
+  EXPECT_GT(as_given.faults[0].struck, 0U);
+  EXPECT_EQ(as_given.parameters.at("fault.link_loss"), "ppm=10000");
+  wanted.parameters["fault.link_loss"] = "nth=3";
+  const RunResult replaced = result_of(wanted);
+  EXPECT_EQ(replaced.faults[0].struck, 1U);
+  EXPECT_EQ(replaced.parameters.at("fault.link_loss"), "nth=3");
+}
+
 TEST(ScenarioFaults, DmaFaultsStrikeOnTheDmaPath) {
   RunRequest wanted = request("tcp_xmit", "wizloop", "dma");
   wanted.parameters = {{"total_bytes", "8192"}, {"fault.dma_late", "nth=1,delay=100us"}};

@@ -33,7 +33,7 @@ RunRequest request(std::string scenario, std::string path = "burst", std::string
 
 // A short run of any scenario.
 std::map<std::string, std::string> brief(const std::string& scenario) {
-  if (scenario == "tcp_xmit" || scenario == "tcp_recv") return {{"total_bytes", "65536"}};
+  if (scenario == "tcp_xmit" || scenario == "tcp_recv" || scenario == "tcp_lossy") return {{"total_bytes", "65536"}};
   if (scenario == "udp_pps" || scenario == "udp_recv") return {{"datagrams", "50"}};
   if (scenario == "udp_rtt" || scenario == "ping_rtt") return {{"pings", "10"}};
   return {};
@@ -407,11 +407,11 @@ TEST(ScenarioTest, AFullDiskIsTheMachinesFaultAndAPathThatCannotBeIsTheUsers) {
   EXPECT_EQ(kind("", "/no/such/folder/x"), ErrorKind::user);
 }
 
-TEST(CatalogueTest, HasTheSevenScenariosByName) {
+TEST(CatalogueTest, HasTheEightScenariosByName) {
   std::vector<std::string_view> names;
   for (const ScenarioInfo& info : catalogue()) names.push_back(info.name);
-  EXPECT_THAT(names,
-              testing::ElementsAre("ping_rtt", "tcp_recv", "tcp_xmit", "udp_pps", "udp_recv", "udp_rtt", "udp_xmit"));
+  EXPECT_THAT(names, testing::ElementsAre("ping_rtt", "tcp_lossy", "tcp_recv", "tcp_xmit", "udp_pps", "udp_recv",
+                                          "udp_rtt", "udp_xmit"));
 }
 
 }  // namespace
