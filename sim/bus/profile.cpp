@@ -41,8 +41,8 @@ Cost& present(std::optional<Cost>& path) {
   return path ? *path : path.emplace();
 }
 
-// The numbers of a board file. All keys of one path come together or not at all.
-enum class Presence : std::uint8_t { required, optional, burst, dma };
+// The numbers of a board file. All keys of one path come together or not at all, and so do those of [arduino].
+enum class Presence : std::uint8_t { required, optional, burst, dma, arduino };
 
 struct NumberKey {
   std::string_view name;
@@ -73,6 +73,14 @@ constexpr NumberKey number_keys[] = {
     {"lwip_packet_ns", 0, 1e7, 0, Presence::optional, [](BoardProfile& p, double v) { p.lwip.packet = from_ns(v); }},
     {"lwip_byte_ns", 0, 1e5, 0, Presence::optional, [](BoardProfile& p, double v) { p.lwip.byte = from_ns(v); }},
     {"supply_current_ma", 1, 1000, 0, Presence::optional, [](BoardProfile& p, double v) { p.supply_current_ma = v; }},
+    {"arduino.digital_write_ns", 0, 1e6, 0, Presence::arduino,
+     [](BoardProfile& p, double v) { present(p.arduino).digital_write = from_ns(v); }},
+    {"arduino.begin_transaction_ns", 0, 1e6, 0, Presence::arduino,
+     [](BoardProfile& p, double v) { present(p.arduino).begin_transaction = from_ns(v); }},
+    {"arduino.end_transaction_ns", 0, 1e6, 0, Presence::arduino,
+     [](BoardProfile& p, double v) { present(p.arduino).end_transaction = from_ns(v); }},
+    {"arduino.millis_ns", 0, 1e6, 0, Presence::arduino,
+     [](BoardProfile& p, double v) { present(p.arduino).millis = from_ns(v); }},
     {"peer.delayed_ack_ms", 0, 500, 0, Presence::required,
      [](BoardProfile& p, double v) { p.peer.delayed_ack = from_ms(v); }},
     {"peer.turnaround_us", 0, 1e6, 0, Presence::required,
@@ -175,6 +183,7 @@ class BoardReader {
     const toml::table* peer = peer_table();
     read_keys(profile, "", root_);
     if (peer != nullptr) read_keys(profile, "peer", *peer);
+    if (const toml::table* arduino = arduino_table()) read_keys(profile, "arduino", *arduino);
     require_whole_groups();
     read_announcements(profile);
     read_figures(profile);
@@ -213,6 +222,12 @@ class BoardReader {
     return nullptr;
   }
 
+  const toml::table* arduino_table() {
+    const toml::node* node = root_.get("arduino");
+    if (node != nullptr && !node->is_table()) fail(*node, "arduino", show(*node), "a table [arduino]");
+    return node != nullptr ? node->as_table() : nullptr;
+  }
+
   static std::vector<std::string_view> known_keys(std::string_view table) {
     std::vector<std::string_view> known;
     const auto add = [&](const auto& keys) {
@@ -223,7 +238,7 @@ class BoardReader {
     add(text_keys);
     add(word_keys);
     add(number_keys);
-    if (table.empty()) known.insert(known.end(), {"peer", "announce", "figure"});
+    if (table.empty()) known.insert(known.end(), {"peer", "arduino", "announce", "figure"});
     return known;
   }
 
@@ -278,7 +293,8 @@ class BoardReader {
   void read_constant(BoardProfile& profile, const toml::table& table, const NumberKey& key) {
     const toml::node* node = table.get(leaf_of(key.name));
     if (node == nullptr) {
-      if (key.presence == Presence::required) fail(table, key.name, "missing", expected_number(key));
+      if (key.presence == Presence::required || key.presence == Presence::arduino)
+        fail(table, key.name, "missing", expected_number(key));
       return;
     }
     const toml::table* entry = node->as_table();
@@ -513,6 +529,9 @@ Result<std::monostate> apply_override(BoardProfile& profile, std::string_view ke
   for (const NumberKey& number_key : number_keys) {
     known.push_back(number_key.name);
     if (number_key.name != key) continue;
+    if (number_key.presence == Presence::arduino && !profile.arduino) {
+      return refuse(fmt::format("a board whose file has [arduino]; {} has none", profile.name));
+    }
     if ((number_key.presence == Presence::burst && !profile.burst) ||
         (number_key.presence == Presence::dma && !profile.dma)) {
       return refuse(fmt::format("a board that has this path; {} has not", profile.name));

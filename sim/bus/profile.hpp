@@ -56,6 +56,14 @@ struct LwipCost {
   Duration byte{};
 };
 
+// What calls of the Arduino core cost, for firmware that makes them by itself (drivers/shims/arduino).
+struct ArduinoCost {
+  Duration digital_write{};  // an edge of SCSn is one too
+  Duration begin_transaction{};
+  Duration end_transaction{};
+  Duration millis{};
+};
+
 struct PublishedFigure {
   std::string id;        // names the measurement
   std::string scenario;  // in harness/scenario/catalogue
@@ -85,6 +93,7 @@ struct BoardProfile {
   Duration call{};      // CPU time of one socket call outside its SPI frames
   Duration interrupt_latency{};
   LwipCost lwip;
+  std::optional<ArduinoCost> arduino;
   std::optional<double> supply_current_ma;  // published module current
 
   net::PeerProfile peer;

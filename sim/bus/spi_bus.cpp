@@ -18,13 +18,15 @@ SpiBus::SpiBus(EventQueue& queue, Budget& budget, chip::SpiTarget& target, const
       world_{world},
       watch_{budget},
       judge_{queue, findings, profile},
+      select_cost_{profile.select},
+      deselect_cost_{profile.deselect},
       byte_steps_{profile.sclk, bits_per_byte} {}
 
 void SpiBus::select() {
   check_watchdog();
   note_awaited();
   watch_.on_frame_start();
-  pass(profile_.select, Account::select);
+  pass(select_cost_, Account::select);
   judge_.on_select();
   hold_ = profile_.byte.gap;
   target_.select();
@@ -34,7 +36,7 @@ void SpiBus::select() {
 void SpiBus::deselect() {
   target_.deselect();
   judge_.on_deselect(hold_, watch_.frame());
-  pass(profile_.deselect, Account::select);
+  pass(deselect_cost_, Account::select);
   watch_.on_frame_end();
   if (!watch_.in_loop()) not_in_loop_at_ = queue_.now();
 }
@@ -42,6 +44,11 @@ void SpiBus::deselect() {
 void SpiBus::set_clock(Frequency sclk, int spi_mode) {
   byte_steps_ = PeriodSteps{sclk, bits_per_byte};
   judge_.set_clock(sclk, spi_mode);
+}
+
+void SpiBus::set_select_cost(Duration select, Duration deselect) {
+  select_cost_ = select;
+  deselect_cost_ = deselect;
 }
 
 std::uint8_t SpiBus::exchange(std::uint8_t mosi) { return move_byte(mosi, profile_.byte.gap); }

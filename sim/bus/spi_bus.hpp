@@ -51,6 +51,8 @@ class SpiBus {
 
   // From the next byte on.
   void set_clock(Frequency sclk, int spi_mode);
+  // From the next frame on, in place of what the board's file says.
+  void set_select_cost(Duration select, Duration deselect);
 
   bool has_dma() const { return profile_.dma.has_value(); }
   // Both buffers must stay until the transfer is over or aborted.
@@ -128,6 +130,8 @@ class SpiBus {
   const AwaitedSource& world_;
   PollWatch watch_;
   BusJudge judge_;
+  Duration select_cost_;
+  Duration deselect_cost_;
   Duration hold_{};  // from the last bit of a frame until firmware goes on to raise SCSn
   PeriodSteps byte_steps_;
   Instant not_in_loop_at_{};

@@ -424,6 +424,19 @@ int wizloop_scsn(wizloop_t* handle, int level) {
   });
 }
 
+int wizloop_scsn_price(wizloop_t* handle, uint64_t select_ps, uint64_t deselect_ps) {
+  constexpr std::uint64_t most_ps = 1'000'000'000;  // as in a board file
+  if (select_ps > most_ps || deselect_ps > most_ps) {
+    return fail(WIZLOOP_E_ARGUMENT, fmt::format("{} and {} ps, expected at most 1 ms", select_ps, deselect_ps));
+  }
+  return outside(handle, [&](Bed& bed) {
+    if (bed.in_frame()) return fail(WIZLOOP_E_STATE, "SCSn is low");
+    bed.testbed().bus().set_select_cost(picoseconds(static_cast<std::int64_t>(select_ps)),
+                                        picoseconds(static_cast<std::int64_t>(deselect_ps)));
+    return WIZLOOP_OK;
+  });
+}
+
 int wizloop_rstn(wizloop_t* handle, int level) {
   if (level != 0 && level != 1) return bad_level(level);
   return firmware(handle, [&](Bed& bed, Turn& turn) {

@@ -118,6 +118,9 @@ WIZLOOP_API int wizloop_run(wizloop_t *bed, void (*firmware)(void *context), voi
 
 /* Costs the board's select or deselect time. A level that it has already changes nothing and costs nothing. */
 WIZLOOP_API int wizloop_scsn(wizloop_t *bed, int level);
+/* What the edges of SCSn cost from the next frame on, in place of select_ns and deselect_ns of the board file: for a
+ * platform that prices the calls around them by themselves. */
+WIZLOOP_API int wizloop_scsn_price(wizloop_t *bed, uint64_t select_ps, uint64_t deselect_ps);
 /* Costs nothing; hold it low for 500 us with wizloop_advance_ns(). */
 WIZLOOP_API int wizloop_rstn(wizloop_t *bed, int level);
 /* The level now. */

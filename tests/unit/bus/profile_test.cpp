@@ -384,6 +384,48 @@ TEST_F(ProfileTest, RefusesHalfAPath) {
                           "are there"));
 }
 
+constexpr std::string_view arduino_table = R"([arduino]
+digital_write_ns = { value = 180, basis = "given", source = "estimate" }
+begin_transaction_ns = { value = 320.5, basis = "given", source = "estimate" }
+end_transaction_ns = { value = 120, basis = "given", source = "estimate" }
+millis_ns = { value = 60, basis = "given", source = "estimate" }
+)";
+
+TEST_F(ProfileTest, PricesTheArduinoCoreWhereTheFileDoes) {
+  const Result<BoardProfile> without = load(good_board);
+  ASSERT_TRUE(without);
+  EXPECT_FALSE(without.value().arduino.has_value());
+
+  Result<BoardProfile> with_table = load(std::string{good_board} + std::string{arduino_table});
+  ASSERT_TRUE(with_table) << with_table.error().message;
+  BoardProfile& board = with_table.value();
+  ASSERT_TRUE(board.arduino.has_value());
+  EXPECT_EQ(board.arduino->digital_write, 180ns);
+  EXPECT_EQ(board.arduino->begin_transaction, picoseconds(320'500));
+  EXPECT_EQ(board.arduino->end_transaction, 120ns);
+  EXPECT_EQ(board.arduino->millis, 60ns);
+  EXPECT_EQ(board.constants.at("arduino.begin_transaction_ns").value, 320.5);
+  ASSERT_TRUE(apply_override(board, "arduino.millis_ns", "75"));
+  EXPECT_EQ(board.arduino->millis, 75ns);
+}
+
+TEST_F(ProfileTest, RefusesHalfAnArduinoTable) {
+  std::string text = std::string{good_board} + std::string{arduino_table};
+  const std::string line = "millis_ns = { value = 60, basis = \"given\", source = \"estimate\" }\n";
+  text.erase(text.find(line), line.size());
+  EXPECT_THAT(errors_of(text),
+              ElementsAre(EndsWith("arduino.millis_ns is missing, expected a number from 0 to 1000000")));
+  EXPECT_THAT(errors_of("arduino = 3\n" + std::string{good_board}),
+              ElementsAre("1: arduino is 3, expected a table [arduino]"));
+
+  Result<BoardProfile> without = load(good_board);
+  ASSERT_TRUE(without);
+  const auto refused = apply_override(without.value(), "arduino.millis_ns", "75");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              StartsWith("board.arduino.millis_ns is 75, expected a board whose file has [arduino]; "));
+}
+
 TEST_F(ProfileTest, RefusesAPublishedNumberThatNobodyMeasures) {
   const auto published = [this](std::string_view value) {
     return errors_of(with("published = 4.5", "published = " + std::string{value}));

@@ -108,6 +108,22 @@ TEST(CapiSpi, RunsAtWhatFirmwareAsksForUpToWhatTheBoardHas) {
   EXPECT_NEAR(byte_ps(), 8e12 / 42e6 + gap_ns * 1000, 1);
 }
 
+TEST(CapiSpi, EdgesOfScsnCostWhatTheyAreTold) {
+  Bed bed{with_board("stm32f405-arduino")};
+  const auto edge_ps = [&](int level) {
+    const std::uint64_t before = wizloop_now_ps(bed);
+    wizloop_scsn(bed, level);
+    return wizloop_now_ps(bed) - before;
+  };
+  EXPECT_EQ(edge_ps(0), 500'000u);  // select_ns of the file
+  EXPECT_EQ(wizloop_scsn_price(bed, 180'000, 170'500), WIZLOOP_E_STATE);
+  EXPECT_EQ(edge_ps(1), 300'000u);
+  EXPECT_EQ(wizloop_scsn_price(bed, 180'000, 170'500), WIZLOOP_OK);
+  EXPECT_EQ(edge_ps(0), 180'000u);
+  EXPECT_EQ(edge_ps(1), 170'500u);
+  EXPECT_EQ(wizloop_scsn_price(bed, 1'000'000'001, 0), WIZLOOP_E_ARGUMENT);
+}
+
 TEST(CapiSpi, Mode1IsFoundAndReadsGarbage) {
   Bed bed;
   EXPECT_EQ(wizloop_spi_clock(bed, 8'000'000, 1), WIZLOOP_OK);
@@ -334,6 +350,7 @@ TEST(CapiHandle, NullIsAnErrorEverywhere) {
   const wizloop_segment segment = {&byte, &byte, 1};
   const int codes[] = {wizloop_destroy(nullptr),
                        wizloop_scsn(nullptr, 0),
+                       wizloop_scsn_price(nullptr, 0, 0),
                        wizloop_rstn(nullptr, 0),
                        wizloop_intn(nullptr),
                        wizloop_pmode(nullptr, 7),
