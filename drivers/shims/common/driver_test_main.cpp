@@ -94,6 +94,15 @@ int complain(int code) {
   return code == WIZLOOP_E_MACHINE ? machine : usage;
 }
 
+// A driver that calls exit() would end this process with a code of its own choosing, and no verdict.
+bool judged = false;
+void refuse_early_exit() {
+  if (judged) return;
+  std::fputs("failed: the driver has called exit()\n", stdout);
+  std::fflush(stdout);
+  std::_Exit(failed);
+}
+
 // What wizloop_run() calls.
 struct Run {
   int (*test)(wizloop_t*);
@@ -140,11 +149,13 @@ int main(int argc, char** argv) {
   Run run{reinterpret_cast<int (*)(wizloop_t*)>(dlsym(driver, "driver_test")), bed, 0};
   if (run.test == nullptr) refuse(std::string{options.driver} + " has no function driver_test() (driver_test.h)");
 
+  std::atexit(refuse_early_exit);
   constexpr std::uint64_t pll_lock_ns = 1'000'000;
   wizloop_advance_ns(bed, pll_lock_ns);
   const int outcome = wizloop_run(
       bed, [](void* of) { static_cast<Run*>(of)->result = static_cast<Run*>(of)->test(static_cast<Run*>(of)->bed); },
       &run);
+  judged = true;
   const int verdict = judge(bed, outcome, run.result);
   if (const int code = wizloop_destroy(bed); code != WIZLOOP_OK) return complain(code);
   return verdict;
