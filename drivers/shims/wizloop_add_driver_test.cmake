@@ -1,12 +1,19 @@
 # wizloop_add_driver_test(NAME name SHIM arduino|iolibrary|none SOURCES file... [INCLUDES folder...]
 #     [DEFINITIONS name=value...] [OPTIONS compiler option...] [LIBRARIES target...]
 #     [BOARD name-or-file] [SEED n] [SETTINGS name=value...] [SERVICES "service options"...] [ANNOUNCE rule=reason...]
-#     [ARGUMENTS option of wizloop-driver-test...] [TIMEOUT seconds])
+#     [ARGUMENTS option of wizloop-driver-test...] [TIMEOUT seconds]
+#     and for arduino: [PINS "scsn=10 rstn=9 intn=2"] [ARDUINO_LIBRARIES folder...] [RUN_MS 10000] [STOP regex]
+#     [EXPECT regex...] [INPUT text])
 #
 # A ctest entry for a driver that is not wizloop's. Driver, shim and test are linked into a shared object of their own, so
 # that no symbol of theirs (socket, close, send ...) meets one of anybody else's; wizloop-driver-test loads it, runs
 # driver_test() of drivers/shims/common/driver_test.h (the arduino shim brings one that runs setup() and loop()), and
 # leaves a capture in NAME.pcapng of the binary folder. Findings that ANNOUNCE does not name fail the test.
+#
+# With arduino, SOURCES may name .ino files, or a folder with a sketch, and ARDUINO_LIBRARIES the folders of libraries as
+# the IDE knows them. The sketch runs for RUN_MS of virtual time, or until Serial prints a line that STOP (a POSIX extended
+# regular expression, as EXPECT is) is found in; then each EXPECT must be found in what Serial has printed. INPUT waits at
+# Serial. PINS may name other=PIN, SCSn of another device on the bus.
 #
 #   find_package(wizloop REQUIRED)
 #   wizloop_add_driver_test(NAME echo SHIM iolibrary BOARD w55rp20 SERVICES "tcp-echo port=7"
@@ -14,8 +21,8 @@
 set(wizloop_SHIMS ${CMAKE_CURRENT_LIST_DIR})
 
 function(wizloop_add_driver_test)
-  set(one NAME SHIM BOARD SEED TIMEOUT)
-  set(many SOURCES INCLUDES DEFINITIONS OPTIONS LIBRARIES SETTINGS SERVICES ANNOUNCE ARGUMENTS)
+  set(one NAME SHIM BOARD SEED TIMEOUT PINS RUN_MS STOP INPUT)
+  set(many ARDUINO_LIBRARIES EXPECT SOURCES INCLUDES DEFINITIONS OPTIONS LIBRARIES SETTINGS SERVICES ANNOUNCE ARGUMENTS)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "${one}" "${many}")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "wizloop_add_driver_test: unknown argument ${arg_UNPARSED_ARGUMENTS}, expected ${one};${many}")
