@@ -145,3 +145,14 @@ fn a_cable_that_is_pulled_ends_the_connection() {
     assert!(chip.is_state_closed(Sn::Sn0).unwrap());
     expect_findings(&bed, &[]);
 }
+
+#[test]
+fn a_device_can_be_made_of_the_bus_and_the_select_pin() {
+    let bed = testbed("w5500_ll_bus_and_select_pin").build().unwrap();
+    bed.advance(Duration::from_millis(1)); // the PLL
+    let device = embedded_hal_bus::spi::ExclusiveDevice::new(bed.spi_bus(), bed.scsn(), bed.delay()).unwrap();
+    let mut chip = eh1::vdm::W5500::new(device);
+    configure(&bed, &mut chip);
+    assert_eq!(chip.sipr().unwrap(), IP);
+    expect_findings(&bed, &[]);
+}
