@@ -90,14 +90,16 @@ std::size_t distance(std::uint16_t offset, std::uint16_t pointer, std::size_t ri
 
 bool is_multicast(wire::Ipv4Address address) { return address >> 28 == 0xE; }
 
-// The address that a DHCPACK grants (RFC 2131); 0 if this is none.
-wire::Ipv4Address granted_by(Bytes message) {
-  constexpr std::size_t yiaddr = 16, cookie = 236, options = 240;
+// The address that a DHCPACK grants to this client (RFC 2131); 0 if this is none. A server that broadcasts its answers
+// is heard by all clients.
+wire::Ipv4Address granted_by(Bytes message, const wire::MacAddress& client) {
+  constexpr std::size_t yiaddr = 16, chaddr = 28, cookie = 236, options = 240;
   constexpr std::uint8_t reply = 2, pad = 0, end = 255, message_type = 53, ack = 5;
   if (message.size() < options || message[0] != reply || load32(&message[cookie]) != 0x63825363) return 0;
   for (std::size_t at = options; at < message.size() && message[at] != end;) {
     if (message[at] == pad) {
       ++at;
+  if (!std::ranges::equal(message.subspan(chaddr, client.size()), client)) return 0;
       continue;
     }
     if (at + 2 >= message.size()) return 0;
@@ -631,7 +633,7 @@ void Judge::on_receive_blocked(const Socket& socket) {
 
 void Judge::on_datagram(const Socket& socket, Bytes payload) {
   if (socket.port() != dhcp_client_port) return;
-  const wire::Ipv4Address granted = granted_by(payload);
+  const wire::Ipv4Address granted = granted_by(payload, context_.common.shar());
   if (granted == 0) return;
   leased_ = granted;
   lease_due_ = context_.queue.now() + limits::lease_overdue;

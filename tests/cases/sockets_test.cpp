@@ -196,6 +196,7 @@ class B34_DhcpNeverBinds : public CaseTest {
     bytes[0] = op;
     store32(&bytes[4], 0x12345678);
     if (op == 2) store32(&bytes[16], leased);
+    std::ranges::copy(chip_mac, bytes.begin() + 28);
     store32(&bytes[236], 0x63825363);
     for (const std::uint8_t byte : {std::uint8_t{53}, std::uint8_t{1}, type, std::uint8_t{255}}) bytes.push_back(byte);
     return bytes;

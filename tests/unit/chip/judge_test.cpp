@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/core/limits.hpp"
@@ -875,7 +876,7 @@ class LeaseTest : public JudgeTest {
     open_udp(0, 68);
     board.write(0, common::SIPR, {0, 0, 0, 0});
   }
-  void arrive_reply(std::uint8_t type) {
+  void arrive_reply(std::uint8_t type, const wire::MacAddress& client = chip_mac) {
     Octets message(240);
     message[0] = 2;
     store32(&message[16], granted);
@@ -923,6 +924,7 @@ TEST_F(LeaseTest, OffersAndOtherDatagramsGrantNothing) {
   cut[240] = 53;
   board.arrive_udp(67, 68, cut, 0xFFFFFFFF, wire::broadcast_mac);
   board.advance(1min);
+    std::ranges::copy(client, message.begin() + 28);
   EXPECT_THAT(seen(Rule::lease_not_applied), IsEmpty());
 }
 
@@ -957,6 +959,13 @@ TEST(JudgeOfThePhy, ForcedDuplexAgainstTheOtherIsAMismatch) {
     }
     if (port.seen.empty()) {
       EXPECT_THAT(seen, IsEmpty()) << port.partner << " OPMDC " << int{port.opmdc};
+// Servers broadcast to clients that ask for it.
+TEST_F(LeaseTest, ALeaseOfAnotherClientGrantsNothing) {
+  arrive_reply(5, peer_mac);
+  board.advance(1min);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
     } else {
       EXPECT_THAT(seen, ElementsAre(port.seen)) << port.partner << " OPMDC " << int{port.opmdc};
     }
