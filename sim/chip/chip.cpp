@@ -327,6 +327,7 @@ std::uint8_t Chip::fetch_wide(const Socket& socket, std::uint16_t offset, std::u
   const bool latches = context_.quirks.peek<WideRead>(Quirk::wide_read) == WideRead::latched;
   if (offset != first && latches && latched_) return *std::exchange(latched_, std::nullopt);
   const std::uint16_t value = wide_value(socket, first);
+  judge_.on_wide_fetch(value);
   if (offset != first) return static_cast<std::uint8_t>(value);
   if (latches) latched_ = static_cast<std::uint8_t>(value);
   return static_cast<std::uint8_t>(value >> 8);

@@ -212,7 +212,6 @@ void Judge::add_early_access() {
 }
 
 void Judge::on_data_begins(Block block, std::uint16_t offset, bool is_write) {
-  ++frames_;
   access_ = {};
   if (block.is_reserved()) add(Rule::reserved_block, fmt::format("BSB {}", block.bsb));
   const bool is_tx = block.is_tx_buffer();
@@ -391,26 +390,20 @@ bool Judge::is_awaited(Block block, std::uint16_t offset) const {
 // Counters that tear -------------------------------------------------------------------------------------------------
 
 void Judge::on_counter_read(Watched& of, std::uint16_t offset, std::uint8_t value) {
-  const auto now_reads = [&](std::uint16_t counter) {
-    return counter == socket::Sn_RX_RSR
-               ? of.socket->received_size()
-               : static_cast<std::uint16_t>(context_.tx_memory.ring(of.socket->number).size() - of.socket->tx_used());
-  };
   if (offset % 2 == 0) {
     if (of.torn_offset == offset) of.torn_offset = 0;  // read again
-    of.counter_offset = offset;
-    of.counter_high = value;
-    of.counter_then = now_reads(offset);  // the low byte of the same frame is fetched at this very edge
-    of.counter_frame = frames_;
+    of.counter_offset = value == fetched_ >> 8 ? offset : std::uint16_t{0};
+    of.counter_then = fetched_;
     return;
   }
   const auto counter = static_cast<std::uint16_t>(offset - 1);
   if (of.counter_offset != counter) return;
   of.counter_offset = 0;
-  const std::uint16_t actual = of.counter_frame == frames_ ? of.counter_then : now_reads(counter);
-  if (of.counter_high == actual >> 8 || value != (actual & 0xFF)) return;
+  const auto mix = static_cast<std::uint16_t>((of.counter_then & 0xFF00) | value);
+  // What it was at either end of the reading is a right answer, however it came about.
+  if (mix == of.counter_then || mix == fetched_ || value != (fetched_ & 0xFF)) return;
   of.torn_offset = counter;
-  of.torn_value = static_cast<std::uint16_t>(of.counter_high << 8 | value);
+  of.torn_value = mix;
 }
 
 // Firmware goes on with what it has read.

@@ -51,6 +51,8 @@ class Judge {
 
   // Registers. A 16-bit register is two calls, high byte first.
   void on_register_read(Block block, std::uint16_t offset, std::uint8_t value);
+  // A byte of a 16-bit register is made ready for MISO; `whole` is what the register holds then.
+  void on_wide_fetch(std::uint16_t whole) { fetched_ = whole; }
   void on_register_write(Block block, std::uint16_t offset, std::uint8_t value);
 
   // Commands; all of them pass on_register_write first.
@@ -87,12 +89,10 @@ class Judge {
     bool data_read = false;     // and no RECV since
     bool ring_blocked = false;  // no room for what comes, and no RECV since
     Instant receive_due = Instant::max();
-    // A 16-bit counter under way: its high byte as the host got it.
+    // A 16-bit counter under way: the host has its high byte.
     std::uint16_t counter_offset = 0;
-    std::uint8_t counter_high = 0;
-    std::uint16_t counter_then = 0;   // its value when the high byte had been clocked out
-    std::uint64_t counter_frame = 0;  // in which frame that was
-    std::uint16_t torn_offset = 0;    // a mix that was read and not yet read again; 0: none
+    std::uint16_t counter_then = 0;  // its value when that byte was fetched
+    std::uint16_t torn_offset = 0;   // a mix that was read and not yet read again; 0: none
     std::uint16_t torn_value = 0;
   };
 
@@ -137,7 +137,7 @@ class Judge {
   const FrameLog* frame_log_ = nullptr;
   std::array<Watched, socket_count> watched_;
   bool in_frame_ = false;
-  std::uint64_t frames_ = 0;
+  std::uint16_t fetched_ = 0;
   Instant last_access_{};
   BufferAccess access_;
 
