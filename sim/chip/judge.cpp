@@ -63,6 +63,9 @@ bool is_transient(std::uint8_t status) {
 
 constexpr std::uint16_t dhcp_client_port = 68;
 
+constexpr std::uint8_t chip_version = 0x04;
+constexpr std::uint8_t send_results = sn_ir::SENDOK | sn_ir::TIMEOUT;
+
 constexpr std::uint8_t reserved_in_mr = 0x45, reserved_in_imr = 0x0F;
 
 // Bits of Sn_MR that its own protocol leaves undefined (datasheet 4.2).
@@ -96,10 +99,10 @@ wire::Ipv4Address granted_by(Bytes message, const wire::MacAddress& client) {
   constexpr std::size_t yiaddr = 16, chaddr = 28, cookie = 236, options = 240;
   constexpr std::uint8_t reply = 2, pad = 0, end = 255, message_type = 53, ack = 5;
   if (message.size() < options || message[0] != reply || load32(&message[cookie]) != 0x63825363) return 0;
+  if (!std::ranges::equal(message.subspan(chaddr, client.size()), client)) return 0;
   for (std::size_t at = options; at < message.size() && message[at] != end;) {
     if (message[at] == pad) {
       ++at;
-  if (!std::ranges::equal(message.subspan(chaddr, client.size()), client)) return 0;
       continue;
     }
     if (at + 2 >= message.size()) return 0;
@@ -300,6 +303,9 @@ void Judge::on_socket_write(const Socket& socket, std::uint16_t offset, std::uin
   switch (offset) {
     case socket::Sn_CR:
       return on_command(socket, value);
+    case socket::Sn_IR:
+      if ((socket.interrupts & value & send_results) != 0) watched(socket).result_due = false;
+      return;
     case socket::Sn_MR:
       if (const int bits = value & reserved_in_sn_mr(value); bits != 0) {
         add(Rule::reserved_bits_written,
@@ -353,7 +359,7 @@ void Judge::check_poll(Block block, std::uint16_t offset, std::uint8_t value) {
   }
   if (++poll.reads < limits::poll_reads) return;
   const Duration polled = context_.queue.now() - progress_at_;
-  if (polled < limits::poll_time || !is_awaited(block, offset)) return;
+  if (polled < limits::poll_time || !is_awaited(block, offset, value)) return;
   const Socket* const socket = block.is_common() ? nullptr : watched_[static_cast<std::size_t>(block.socket())].socket;
   const bool retries = socket != nullptr && std::min(socket->tcp.deadline(), socket->arp.deadline()) != Instant::max();
   if (retries && polled < limits::poll_time_with_retries) return;
@@ -366,15 +372,18 @@ void Judge::check_poll(Block block, std::uint16_t offset, std::uint8_t value) {
 
 // Whether a change of this register is what firmware may rely on. Waiting for the network (a client, data, a cable) may
 // take for ever.
-bool Judge::is_awaited(Block block, std::uint16_t offset) const {
-  if (block.is_common()) return offset == common::MR || offset == common::VERSIONR;
-  const Socket& socket = *watched_[static_cast<std::size_t>(block.socket())].socket;
+bool Judge::is_awaited(Block block, std::uint16_t offset, std::uint8_t value) const {
+  if (block.is_common()) {
+    return (offset == common::MR && (value & mr::RST) != 0) || (offset == common::VERSIONR && value != chip_version);
+  }
+  const Watched& of = watched_[static_cast<std::size_t>(block.socket())];
+  const Socket& socket = *of.socket;
   const bool in_flight = socket.sending || socket.resolving() || is_transient(socket.status());
   switch (offset) {
     case socket::Sn_CR:
-      return true;
+      return value != 0;
     case socket::Sn_IR:
-      return in_flight;
+      return in_flight || (of.result_due && (value & send_results) == 0 && socket.status() != sn_sr::CLOSED);
     case socket::Sn_SR:
       return socket.resolving() || is_transient(socket.status());
     case socket::Sn_TX_FSR:
@@ -502,7 +511,7 @@ void Judge::on_open(const Socket& socket) {
   Watched& of = watched(socket);
   of.written.resize(context_.tx_memory.ring(socket.number).size());
   of.last_write_bytes = 0;
-  of.connected_anew = of.leaked = of.data_read = of.ring_blocked = false;
+  of.result_due = of.connected_anew = of.leaked = of.data_read = of.ring_blocked = false;
   of.receive_due = Instant::max();
 
   for (const auto& [offset, name] : {std::pair{socket::Sn_TXBUF_SIZE, "TX"}, std::pair{socket::Sn_RXBUF_SIZE, "RX"}}) {
@@ -581,6 +590,7 @@ void Judge::on_send(const Socket& socket, std::uint16_t length, std::uint16_t fr
         &socket);
   }
   of.connected_anew = false;
+  of.result_due = true;
   if (leased_ != 0 && context_.common.sipr() == 0 && socket.port() != dhcp_client_port) {
     add(Rule::lease_not_applied, lease_seen(), &socket);
     leased_ = 0;

@@ -83,6 +83,7 @@ class Judge {
     ByteMap written;  // TX bytes that the next SEND may take
     std::uint16_t last_write_start = 0;
     std::size_t last_write_bytes = 0;  // 0: nothing since the last SEND
+    bool result_due = false;           // of a SEND: firmware has seen neither SENDOK nor TIMEOUT
     bool connected_anew = false;       // no SEND since the connection came up
     std::uint16_t tx_wr_before_connection = 0;
     bool leaked = false;        // opened by an earlier life of the host
@@ -115,7 +116,7 @@ class Judge {
   void finish_write(Watched& of, std::uint16_t start, std::size_t bytes, bool into_used);
 
   void note_progress();
-  bool is_awaited(Block block, std::uint16_t offset) const;
+  bool is_awaited(Block block, std::uint16_t offset, std::uint8_t value) const;
   void check_poll(Block block, std::uint16_t offset, std::uint8_t value);
   void on_counter_read(Watched& of, std::uint16_t offset, std::uint8_t value);
   void use_counters(Watched& of);

@@ -142,6 +142,17 @@ TEST_F(B02_SendThatNeverCompletes, WaitForSendokOrTimeoutSeesRecvAlone) {
   EXPECT_EQ(board.interrupts(0), sn_ir::RECV);
 }
 
+TEST_F(B02_SendThatNeverCompletes, LoopWithoutAnExitIsFound) {
+  plan("chip_sendok_lost", "nth=1");
+  open_udp(0, 5000);
+  board.send(0, {1});
+  for (int reads = 0; reads < 2000; ++reads) {
+    ASSERT_EQ(board.interrupts(0), 0);
+    board.advance(10ms);
+  }
+  EXPECT_THAT(broken(), ElementsAre("endless-poll"));
+}
+
 TEST_F(B02_SendThatNeverCompletes, CuredHasADeadlineBehindThatOfArpAndResets) {
   plan("chip_sendok_lost", "nth=1");
   open_udp(0, 5000);

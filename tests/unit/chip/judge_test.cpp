@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/core/limits.hpp"
+#include "tests/support/planned_faults.hpp"
 #include "tests/support/test_board.hpp"
 
 namespace wizloop::test {
@@ -742,8 +743,6 @@ TEST_F(TornReadTest, WithinOneFrameToo) {
   EXPECT_THAT(seen(Rule::torn_read), SizeIs(1));
 }
 
-TEST_F(TornReadTest, ACounterThatHoldsStillIsWhole) {
-  EXPECT_EQ(board.get16(0, socket::Sn_RX_RSR), 0x00FF);
 // From 0x0100 to 0x0200: the mix of both is 0x0100, which the counter was. Who reads until two agree may use it.
 TEST_F(TornReadTest, AMixThatTheCounterWasIsWhole) {
   board.arrive_udp(9, 7, {1});  // 0x0108
@@ -774,6 +773,8 @@ TEST_F(TornReadTest, AMixThatTheCounterWasIsWholeWithinOneFrameToo) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+TEST_F(TornReadTest, ACounterThatHoldsStillIsWhole) {
+  EXPECT_EQ(board.get16(0, socket::Sn_RX_RSR), 0x00FF);
   board.read(TestBoard::rx_of(0), 0, 8);
   EXPECT_EQ(board.get8(0, socket::Sn_TX_FSR), 0x08);
   EXPECT_EQ(board.get8(0, socket::Sn_TX_FSR + 1), 0x00);
@@ -847,11 +848,54 @@ TEST_F(JudgeTest, ARegisterPolledWithoutAnExitIsFound) {
 }
 
 TEST_F(JudgeTest, ACommandRegisterThatIsPolledForLongIsFoundSooner) {
+  TestBoard stuck{TestBoard::with("chip.quirk.illegal_command", "stuck")};
+  stuck.set8(0, socket::Sn_CR, sn_cr::LISTEN);  // of a closed socket
   for (int i = 0; i < 1100; ++i) {
-    board.get8(0, socket::Sn_CR);
+    EXPECT_EQ(stuck.get8(0, socket::Sn_CR), sn_cr::LISTEN);
+    stuck.advance(10ms);
+  }
+  ASSERT_THAT(stuck.findings.all(), SizeIs(2));
+  EXPECT_EQ(stuck.findings.all()[1].seen, "S0 Sn_CR = 0x02, read without a change for 10 s");
+}
+
+TEST_F(JudgeTest, ARegisterThatReadsWhatFirmwareWaitsForIsNoEndlessPoll) {
+  for (int i = 0; i < 1100; ++i) {
+    EXPECT_EQ(board.get8(0, socket::Sn_CR), 0x00);
+    EXPECT_THAT(board.read(0, common::MR, 1), ElementsAre(0x00));
+    EXPECT_THAT(board.read(0, common::VERSIONR, 1), ElementsAre(0x04));
     board.advance(10ms);
   }
-  EXPECT_THAT(seen(Rule::endless_poll), ElementsAre("S0 Sn_CR = 0x00, read without a change for 10 s"));
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+// B02: the chip has forgotten what firmware waits for.
+TEST_F(JudgeTest, AResultOfSendThatNeverComesIsAnEndlessPoll) {
+  PlannedFaults faults{board.queue, board.trace, PlannedFaults::Texts{{"chip_sendok_lost", "nth=1"}}};
+  board.chip.inject(*faults);
+  open_udp();
+  board.send(0, {1});
+  board.arrive_udp(9, 7, {1});
+  for (int i = 0; i < 1100; ++i) {
+    board.interrupts(0);
+    board.advance(10ms);
+  }
+  EXPECT_THAT(seen(Rule::endless_poll), ElementsAre("S0 Sn_IR = 0x04, read without a change for 10 s"));
+}
+
+TEST_F(JudgeTest, ASocketThatHasSentMayBePolledForEver) {
+  open_udp();
+  board.send(0, {1});
+  finish_send();
+  for (int i = 0; i < 1100; ++i) {
+    board.interrupts(0);
+    board.advance(10ms);
+  }
+  board.send(0, {1});  // and whose SENDOK stands
+  for (int i = 0; i < 1100; ++i) {
+    board.interrupts(0);
+    board.advance(10ms);
+  }
+  EXPECT_THAT(seen(Rule::endless_poll), IsEmpty());
 }
 
 TEST_F(JudgeTest, WaitingForClientsDataOrACableMayTakeForEver) {
@@ -910,6 +954,7 @@ class LeaseTest : public JudgeTest {
     Octets message(240);
     message[0] = 2;
     store32(&message[16], granted);
+    std::ranges::copy(client, message.begin() + 28);
     store32(&message[236], 0x63825363);
     for (const int byte : {0, 54, 4, 192, 168, 1, 1, 53, 1, 0, 255}) message.push_back(static_cast<std::uint8_t>(byte));
     message[message.size() - 2] = type;
@@ -944,6 +989,13 @@ TEST_F(LeaseTest, ALeaseInSiprIsApplied) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+// Servers broadcast to clients that ask for it.
+TEST_F(LeaseTest, ALeaseOfAnotherClientGrantsNothing) {
+  arrive_reply(5, peer_mac);
+  board.advance(1min);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
 TEST_F(LeaseTest, OffersAndOtherDatagramsGrantNothing) {
   arrive_reply(2);
   board.arrive_udp(67, 68, Octets(239, 2), 0xFFFFFFFF, wire::broadcast_mac);
@@ -954,7 +1006,6 @@ TEST_F(LeaseTest, OffersAndOtherDatagramsGrantNothing) {
   cut[240] = 53;
   board.arrive_udp(67, 68, cut, 0xFFFFFFFF, wire::broadcast_mac);
   board.advance(1min);
-    std::ranges::copy(client, message.begin() + 28);
   EXPECT_THAT(seen(Rule::lease_not_applied), IsEmpty());
 }
 
@@ -989,13 +1040,6 @@ TEST(JudgeOfThePhy, ForcedDuplexAgainstTheOtherIsAMismatch) {
     }
     if (port.seen.empty()) {
       EXPECT_THAT(seen, IsEmpty()) << port.partner << " OPMDC " << int{port.opmdc};
-// Servers broadcast to clients that ask for it.
-TEST_F(LeaseTest, ALeaseOfAnotherClientGrantsNothing) {
-  arrive_reply(5, peer_mac);
-  board.advance(1min);
-  EXPECT_THAT(broken(), IsEmpty());
-}
-
     } else {
       EXPECT_THAT(seen, ElementsAre(port.seen)) << port.partner << " OPMDC " << int{port.opmdc};
     }
