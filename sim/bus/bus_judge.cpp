@@ -15,7 +15,9 @@ namespace {
 // Offsets of what is looked at, and the bits that the chip never sets (datasheet 4.1, 4.2).
 constexpr std::uint16_t MR = 0x00, IR = 0x15, VERSIONR = 0x39, Sn_IR = 0x02, Sn_SR = 0x03;
 constexpr std::uint8_t never_in_mr = 0x45, never_in_ir = 0x0F, never_in_sn_ir = 0xE0;
-constexpr std::uint8_t states[] = {0x00, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x1A, 0x1B, 0x1C, 0x1D, 0x22, 0x32, 0x42};
+// 0x01, SOCK_ARP, is that of the older datasheets; see chip.quirk.status_while_resolving.
+constexpr std::uint8_t states[] = {0x00, 0x01, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+                                   0x1A, 0x1B, 0x1C, 0x1D, 0x22, 0x32, 0x42};
 
 // What the value would be had it been sampled one bit earlier or later.
 std::string explain_bits(std::uint8_t value, std::uint8_t never_set) {

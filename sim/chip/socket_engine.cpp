@@ -211,11 +211,12 @@ void SocketEngine::send(Socket& socket, std::uint8_t code) {
 
 void SocketEngine::start_send(Socket& socket, bool with_arp) {
   const Instant now = context_.queue.now();
-  const std::uint16_t free = tx_free_size(socket);
+  const std::size_t size = context_.tx_memory.ring(socket.number).size();
+  // As if Sn_TX_WR had not been written, whichever way tx_fsr_falls goes.
+  const auto free = static_cast<std::uint16_t>(size - socket.tx_used());
   const std::uint16_t from = socket.tx_rd;
   auto length = static_cast<std::uint16_t>(socket.tx_wr_written - from);
   judge_.on_send(socket, length, free);
-  const std::size_t size = context_.tx_memory.ring(socket.number).size();
   if (length > size && context_.quirks.choice<StaleTxWr>(Quirk::stale_tx_wr) == StaleTxWr::clamped) {
     length = static_cast<std::uint16_t>(size);
     socket.tx_wr_written = static_cast<std::uint16_t>(from + length);

@@ -1,6 +1,7 @@
 // Whole runs: each scenario on each library, path and board; the same run twice; what a user may get wrong.
 #include "harness/scenario/scenario.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include <fstream>
 
 #include "sim/bus/profile.hpp"
+#include "sim/chip/quirks.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 namespace wizloop::scenario {
@@ -305,6 +307,39 @@ TEST(ScenarioTest, ChipOptionsAreTakenAndReported) {
   wanted.parameters = {{"chip.quirk.tx_wr_readbak", "plain"}};
   EXPECT_THAT(run(wanted).error().message, HasSubstr("chip.quirk.tx_wr_readback"));
 }
+
+// Whatever the silicon does where the datasheet is silent, correct firmware is innocent.
+class EveryAnswer : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryAnswer, FindsNothingInOurDriver) {
+  const std::string option = fmt::format("chip.quirk.{}", GetParam());
+  const auto& table = chip::quirk_table();
+  const auto quirk = std::find_if(table.begin(), table.end(), [](const auto& of) { return of.name == GetParam(); });
+  for (const std::string_view choice : quirk->choices) {
+    for (const char* scenario : {"tcp_xmit", "tcp_recv", "udp_rtt", "udp_recv"}) {
+      RunRequest wanted = request(scenario, "burst", "wizloop");
+      wanted.board_file = boards / "esp32-usr-es1.toml";
+      wanted.parameters = brief(scenario);
+      if (wanted.parameters.contains("total_bytes")) wanted.parameters["total_bytes"] = "8192";
+      wanted.parameters[option] = std::string{choice};
+      const auto result = run(wanted);
+      ASSERT_TRUE(result) << result.error().message;
+      for (const Finding& finding : result.value().findings) {
+        ADD_FAILURE() << option << "=" << choice << ", " << scenario << ": " << text_of(finding.rule).id << ": "
+                      << finding.seen;
+      }
+    }
+  }
+}
+
+std::vector<std::string> every_quirk() {
+  std::vector<std::string> names;
+  for (const chip::QuirkSpec& spec : chip::quirk_table()) names.emplace_back(spec.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(ScenarioTest, EveryAnswer, testing::ValuesIn(every_quirk()),
+                         [](const auto& of) { return of.param; });
 
 TEST(ScenarioTest, ARunNamesTheAssumptionsThatItTouched) {
   RunRequest wanted = request("udp_rtt", "burst", "ethernet3");
