@@ -23,93 +23,118 @@ pub enum By {
     Dma,
 }
 
-/// The bytes of one operation: MOSI null sends zeros, MISO null drops what comes. They may be the same buffer.
-struct Bytes {
-    mosi: *const u8,
-    miso: *mut u8,
-    count: usize,
+/// One buffer, or a buffer each way: MOSI null sends zeros, MISO null drops what comes. They may be the same.
+type Segment = ffi::wizloop_segment;
+
+const EMPTY: Segment = Segment { mosi: ptr::null(), miso: ptr::null_mut(), bytes: 0 };
+
+fn to_read(words: &mut [u8]) -> Segment {
+    Segment { mosi: ptr::null(), miso: words.as_mut_ptr(), bytes: words.len() }
+}
+fn to_write(words: &[u8]) -> Segment {
+    Segment { mosi: words.as_ptr(), miso: ptr::null_mut(), bytes: words.len() }
+}
+fn in_place(words: &mut [u8]) -> Segment {
+    let miso = words.as_mut_ptr();
+    Segment { mosi: miso, miso, bytes: words.len() }
+}
+/// What both have, then the rest of the longer one.
+fn to_transfer(read: &mut [u8], write: &[u8]) -> [Segment; 2] {
+    let both = read.len().min(write.len());
+    let (read, read_rest) = read.split_at_mut(both);
+    let (write, write_rest) = write.split_at(both);
+    let rest = if read_rest.is_empty() { to_write(write_rest) } else { to_read(read_rest) };
+    [Segment { mosi: write.as_ptr(), miso: read.as_mut_ptr(), bytes: both }, rest]
 }
 
-impl Bytes {
-    fn read(words: &mut [u8]) -> Self {
-        Bytes { mosi: ptr::null(), miso: words.as_mut_ptr(), count: words.len() }
-    }
-    fn write(words: &[u8]) -> Self {
-        Bytes { mosi: words.as_ptr(), miso: ptr::null_mut(), count: words.len() }
-    }
-    fn in_place(words: &mut [u8]) -> Self {
-        let miso = words.as_mut_ptr();
-        Bytes { mosi: miso, miso, count: words.len() }
-    }
-    /// What both have, then the rest of the longer one.
-    fn transfer(read: &mut [u8], write: &[u8]) -> [Self; 2] {
-        let both = read.len().min(write.len());
-        let (read, read_rest) = read.split_at_mut(both);
-        let (write, write_rest) = write.split_at(both);
-        let rest = if read_rest.is_empty() { Bytes::write(write_rest) } else { Bytes::read(read_rest) };
-        [Bytes { mosi: write.as_ptr(), miso: read.as_mut_ptr(), count: both }, rest]
-    }
+/// What an operation moves, or how long it waits.
+enum Step {
+    Move([Segment; 2]),
+    Wait(u64),
+}
 
-    /// SAFETY: the buffers must be good for `count` bytes.
-    unsafe fn pass(&self, handle: *mut wizloop_t, by: By) -> c_int {
-        match by {
-            By::Byte => {
-                for i in 0..self.count {
-                    let mosi = if self.mosi.is_null() { 0 } else { *self.mosi.add(i) };
-                    let miso = ffi::wizloop_spi_byte(handle, mosi);
-                    if miso < 0 {
-                        return miso;
-                    }
-                    if !self.miso.is_null() {
-                        *self.miso.add(i) = miso as u8;
-                    }
-                }
-                ffi::WIZLOOP_OK
-            }
-            By::Burst => ffi::wizloop_spi_transfer(handle, self.mosi, self.miso, self.count),
-            By::Dma => self.pass_by_dma(handle),
-        }
-    }
-
-    unsafe fn pass_by_dma(&self, handle: *mut wizloop_t) -> c_int {
-        const SLICE_NS: u64 = 1_000_000_000;
-        if self.count == 0 {
-            return ffi::WIZLOOP_OK;
-        }
-        let mut code = ffi::wizloop_dma_start(handle, self.mosi, self.miso, self.count);
-        if code != ffi::WIZLOOP_OK {
-            return code;
-        }
-        loop {
-            code = ffi::wizloop_dma_wait(handle, SLICE_NS);
-            match code {
-                0 => continue,
-                1 => return ffi::WIZLOOP_OK,
-                _ => break,
-            }
-        }
-        ffi::wizloop_dma_abort(handle); // before the buffers go
-        code
+fn step_of(operation: &mut Operation<'_, u8>) -> Step {
+    match operation {
+        Operation::Read(words) => Step::Move([to_read(words), EMPTY]),
+        Operation::Write(words) => Step::Move([to_write(words), EMPTY]),
+        Operation::TransferInPlace(words) => Step::Move([in_place(words), EMPTY]),
+        Operation::Transfer(read, write) => Step::Move(to_transfer(read, write)),
+        Operation::DelayNs(ns) => Step::Wait(u64::from(*ns)),
     }
 }
 
-fn pass_operation(handle: *mut wizloop_t, by: By, operation: &mut Operation<'_, u8>) -> c_int {
-    // SAFETY: slices are good for their length, and stay until the call is over.
-    unsafe {
-        match operation {
-            Operation::Read(words) => Bytes::read(words).pass(handle, by),
-            Operation::Write(words) => Bytes::write(words).pass(handle, by),
-            Operation::TransferInPlace(words) => Bytes::in_place(words).pass(handle, by),
-            Operation::Transfer(read, write) => {
-                let [both, rest] = Bytes::transfer(read, write);
-                match both.pass(handle, by) {
-                    ffi::WIZLOOP_OK if rest.count > 0 => rest.pass(handle, by),
-                    code => code,
-                }
-            }
-            Operation::DelayNs(ns) => ffi::wizloop_advance_ns(handle, u64::from(*ns)),
+/// SAFETY of what follows: the buffers of segments must be good for their bytes, in `step_of()` as slices are, and stay.
+unsafe fn move_segment(handle: *mut wizloop_t, by: By, segment: &Segment) -> c_int {
+    match by {
+        _ if segment.bytes == 0 => ffi::WIZLOOP_OK,
+        By::Byte => move_bytes(handle, segment),
+        By::Burst => ffi::wizloop_spi_transfer(handle, segment.mosi, segment.miso, segment.bytes),
+        By::Dma => move_by_dma(handle, segment),
+    }
+}
+
+unsafe fn move_bytes(handle: *mut wizloop_t, segment: &Segment) -> c_int {
+    for i in 0..segment.bytes {
+        let mosi = if segment.mosi.is_null() { 0 } else { *segment.mosi.add(i) };
+        let miso = ffi::wizloop_spi_byte(handle, mosi);
+        if miso < 0 {
+            return miso;
+        }
+        if !segment.miso.is_null() {
+            *segment.miso.add(i) = miso as u8;
         }
     }
+    ffi::WIZLOOP_OK
+}
+
+unsafe fn move_by_dma(handle: *mut wizloop_t, segment: &Segment) -> c_int {
+    const SLICE_NS: u64 = 1_000_000_000;
+    let started = ffi::wizloop_dma_start(handle, segment.mosi, segment.miso, segment.bytes);
+    if started != ffi::WIZLOOP_OK {
+        return started;
+    }
+    loop {
+        match ffi::wizloop_dma_wait(handle, SLICE_NS) {
+            0 => continue,
+            1 => return ffi::WIZLOOP_OK,
+            code => {
+                ffi::wizloop_dma_abort(handle); // before the buffers go
+                return code;
+            }
+        }
+    }
+}
+
+fn perform(handle: *mut wizloop_t, by: By, operation: &mut Operation<'_, u8>) -> c_int {
+    match step_of(operation) {
+        // SAFETY: slices are good for their length, and stay until the call is over.
+        Step::Move(segments) => unsafe {
+            match move_segment(handle, by, &segments[0]) {
+                ffi::WIZLOOP_OK => move_segment(handle, by, &segments[1]),
+                code => code,
+            }
+        },
+        // SAFETY: the handle is good, or destroyed, which the library knows.
+        Step::Wait(ns) => unsafe { ffi::wizloop_advance_ns(handle, ns) },
+    }
+}
+
+/// A frame of few buffers goes in one call.
+const MOST_SEGMENTS: usize = 4;
+
+/// How many segments the operations make; none if they are too many, or wait in between.
+fn collect(operations: &mut [Operation<'_, u8>], segments: &mut [Segment; MOST_SEGMENTS]) -> Option<usize> {
+    let mut count = 0;
+    for operation in operations {
+        let Step::Move(pair) = step_of(operation) else { return None };
+        for segment in pair {
+            if segment.bytes > 0 {
+                *segments.get_mut(count)? = segment;
+                count += 1;
+            }
+        }
+    }
+    Some(count)
 }
 
 /// The bus with SCSn: each transaction is one frame.
@@ -131,19 +156,27 @@ impl SpiDevice {
 
     fn frame(&mut self, operations: &mut [Operation<'_, u8>]) -> Result<(), Error> {
         let by = self.by;
+        if by == By::Burst {
+            let mut segments = [EMPTY; MOST_SEGMENTS];
+            if let Some(count) = collect(operations, &mut segments) {
+                // SAFETY: slices are good for their length, and stay until the call is over.
+                let frame = |handle| unsafe { ffi::wizloop_spi_transaction(handle, segments.as_ptr(), count) };
+                return self.bed.call(frame).map(|_| ());
+            }
+        }
         self.bed.call(|handle| {
             // SAFETY: the handle is good, or destroyed, which the library knows.
             let selected = unsafe { ffi::wizloop_scsn(handle, 0) };
             if selected != ffi::WIZLOOP_OK {
                 return selected;
             }
-            let passed = operations
+            let failed = operations
                 .iter_mut()
-                .map(|operation| pass_operation(handle, by, operation))
+                .map(|operation| perform(handle, by, operation))
                 .find(|code| *code != ffi::WIZLOOP_OK);
             // SAFETY: as above.
             let released = unsafe { ffi::wizloop_scsn(handle, 1) };
-            passed.unwrap_or(released)
+            failed.unwrap_or(released)
         })?;
         Ok(())
     }
@@ -184,7 +217,7 @@ impl SpiBus {
 
     fn pass(&mut self, mut operation: Operation<'_, u8>) -> Result<(), Error> {
         let by = self.by;
-        self.bed.call(|handle| pass_operation(handle, by, &mut operation))?;
+        self.bed.call(|handle| perform(handle, by, &mut operation))?;
         Ok(())
     }
 }

@@ -49,6 +49,14 @@ pub struct wizloop_config {
     pub on_hang: c_int,
 }
 
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct wizloop_segment {
+    pub mosi: *const u8,
+    pub miso: *mut u8,
+    pub bytes: usize,
+}
+
 #[repr(C)]
 pub struct wizloop_finding {
     pub rule: *const c_char,
@@ -79,6 +87,7 @@ extern "C" {
     pub fn wizloop_dma_start(bed: *mut wizloop_t, mosi: *const u8, miso: *mut u8, bytes: usize) -> c_int;
     pub fn wizloop_dma_wait(bed: *mut wizloop_t, timeout_ns: u64) -> c_int;
     pub fn wizloop_dma_abort(bed: *mut wizloop_t) -> c_int;
+    pub fn wizloop_spi_transaction(bed: *mut wizloop_t, segments: *const wizloop_segment, count: usize) -> c_int;
 
     pub fn wizloop_peek(bed: *mut wizloop_t, block: u8, offset: u16, data: *mut c_void, bytes: usize) -> c_int;
 

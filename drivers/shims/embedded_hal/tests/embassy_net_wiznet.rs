@@ -181,3 +181,18 @@ fn dhcp_and_dns() {
     assert_eq!(broker.as_slice(), [Ipv4Addr::new(192, 168, 1, 77).into()]);
     expect_findings(&bed, &[BUFFERS_OVERLAP, SENDOK_IS_LEFT]);
 }
+
+/// The same on a chip that gives no SENDOK without a link, nor later: what the driver sends from then on waits behind it.
+#[test]
+fn a_frame_sent_without_link_is_the_last() {
+    let bed = testbed("embassy_net_wiznet_a_frame_sent_without_link").build().unwrap();
+    let server = bed.pc().serve("dhcp", "first=192.168.1.100").unwrap();
+    with_stack(&bed, Config::dhcpv4(Default::default()), async |stack| {
+        within_10s(&bed, "link", stack.wait_link_up()).await;
+        embassy_time::Timer::after_secs(60).await;
+        assert!(stack.config_v4().is_none());
+    });
+    assert_eq!(server.count("leases").unwrap(), 0);
+    assert_eq!(bed.counter("frames_sent").unwrap(), 0);
+    expect_findings(&bed, &[BUFFERS_OVERLAP, SENDS_TOO_EARLY]);
+}

@@ -284,3 +284,52 @@ fn the_same_seed_gives_the_same_run() {
 fn the_test_in_the_readme_is_the_one_that_runs() {
     assert!(include_str!("../README.md").contains(include_str!("first_test.rs")));
 }
+
+#[test]
+fn frames_of_many_buffers_are_frames_like_others() {
+    let bed = Testbed::builder().build().unwrap();
+    let mut spi = bed.spi_device();
+    let mut version = [0];
+    let mut operations: Vec<_> = VERSIONR.iter().map(|byte| Operation::Write(std::slice::from_ref(byte))).collect();
+    operations.extend((0..10).map(|_| Operation::Write(&[])));
+    operations.push(Operation::Read(&mut version));
+    spi.transaction(&mut operations).unwrap();
+    assert_eq!(version, [4]);
+
+    let data = pattern(12);
+    let mut operations = vec![Operation::Write(&[0x00, 0x00, 0x14])]; // TX buffer of socket 0, write
+    operations.extend(data.chunks(1).map(Operation::Write));
+    spi.transaction(&mut operations).unwrap();
+    assert_eq!(bed.peek::<12>(2, 0).unwrap()[..], data[..]);
+    assert_eq!(bed.counter("spi_frames").unwrap(), 2);
+}
+
+#[test]
+fn clocks_to_a_chip_that_is_not_selected_are_a_finding() {
+    let bed = Testbed::builder().build().unwrap();
+    bed.spi_bus().write(&VERSIONR).unwrap();
+    assert_eq!(bed.findings()[0].rule, "clocks-without-select");
+    assert_eq!(bed.failing(), 1, "{}", bed.report());
+}
+
+#[test]
+fn mode_1_is_a_finding_and_reads_half_a_clock_off() {
+    let bed = Testbed::builder().build().unwrap();
+    bed.spi_clock(8_000_000, embedded_hal::spi::MODE_1).unwrap();
+    assert_ne!(read(&mut bed.spi_device(), VERSIONR), [4]);
+    assert!(bed.failing() > 0);
+    bed.spi_clock(8_000_000, embedded_hal::spi::MODE_3).unwrap();
+    assert_eq!(read(&mut bed.spi_device(), VERSIONR), [4]);
+    assert_eq!(bed.spi_clock(0, embedded_hal::spi::MODE_0).unwrap_err().code(), ErrorCode::Argument);
+}
+
+#[test]
+fn a_frame_that_two_threads_clock_is_a_finding() {
+    let bed = Testbed::builder().build().unwrap();
+    bed.scsn().set_low().unwrap();
+    bed.spi_bus().write(&VERSIONR).unwrap();
+    let mut bus = bed.spi_bus();
+    std::thread::spawn(move || bus.read(&mut [0])).join().unwrap().unwrap();
+    bed.scsn().set_high().unwrap();
+    assert_eq!(bed.findings()[0].rule, "frame-of-two-threads");
+}
