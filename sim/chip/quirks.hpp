@@ -47,6 +47,7 @@ enum class Quirk : std::uint8_t {
   arp_before_send,
   unasked_arp,
   conflict_without_address,
+  unicast_without_address,
   conflict_by_reply,
   largest_ping,
   port_unreachable,
@@ -77,7 +78,7 @@ enum class Quirk : std::uint8_t {
   tcp_transmissions,
   keepalive_needs,
 };
-inline constexpr std::size_t quirk_count = 59;
+inline constexpr std::size_t quirk_count = 60;
 
 struct QuirkSpec {
   Quirk quirk;
@@ -121,6 +122,7 @@ enum class UdpDataAfterArpTimeout : std::uint8_t { dropped, kept };
 enum class ArpBeforeSend : std::uint8_t { on_change, each_send };
 enum class UnaskedArp : std::uint8_t { ignored, updates };
 enum class ConflictWithoutAddress : std::uint8_t { never, reported };
+enum class UnicastWithoutAddress : std::uint8_t { taken, dropped };
 enum class ConflictByReply : std::uint8_t { reported, ignored };
 enum class LargestPing : std::uint8_t { data_1472, data_512 };
 enum class PortUnreachable : std::uint8_t { sent, silent };

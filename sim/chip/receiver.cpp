@@ -129,7 +129,7 @@ bool Receiver::on_ipv4(const wire::EthernetHeader& ethernet, Bytes packet, Insta
   const wire::Ipv4Address own_ip = context_.common.sipr();
   const bool to_us = own_ip != 0 && ip->destination == own_ip;
   const bool to_many = context_.common.is_own_broadcast(ip->destination) || wire::is_multicast(ip->destination);
-  if (!to_us && !to_many) return false;
+  if (!to_us && !to_many && !(ip->protocol == wire::protocol_udp && is_before_address(ethernet, own_ip))) return false;
   packet = packet.first(ip->total_length);
   const Bytes payload = packet.subspan(ip->header_bytes);
   switch (ip->protocol) {
@@ -147,6 +147,12 @@ bool Receiver::on_ipv4(const wire::EthernetHeader& ethernet, Bytes packet, Insta
       break;
   }
   return to_us && offer_to_ipraw(*ip, payload);
+}
+
+// A DHCP server answers by unicast, to the address that it offers, unless it was asked to broadcast (RFC 2131, 4.1).
+bool Receiver::is_before_address(const wire::EthernetHeader& ethernet, wire::Ipv4Address own_ip) {
+  return own_ip == 0 && ethernet.destination == context_.common.shar() &&
+         context_.quirks.choice<UnicastWithoutAddress>(Quirk::unicast_without_address) == UnicastWithoutAddress::taken;
 }
 
 bool Receiver::offer_to_ipraw(const wire::Ipv4Header& ip, Bytes payload) {

@@ -38,6 +38,7 @@ class Receiver {
   bool has_group_member() const;
   bool stack_answers(Answer answer);
   bool is_conflict(const wire::Arp& arp, wire::Ipv4Address own_ip);
+  bool is_before_address(const wire::EthernetHeader& ethernet, wire::Ipv4Address own_ip);
   bool is_answerable(Bytes echo_request);
   bool is_magic(Bytes payload) const;
   void raise(std::uint8_t cause);  // in IR

@@ -201,6 +201,16 @@ TEST_F(UdpTest, WithoutAnAddressBroadcastsAreStillHeard) {
   EXPECT_EQ(get(0, "Sn_RX_RSR"), 9U);
 }
 
+// RFC 2131, 4.1: the answer of a DHCP server, to an address that is not set yet. To others no datagram may seem ours.
+TEST_F(UdpTest, WithoutAnAddressUnicastsToTheMacAreHeard) {
+  set("SIPR", 0);
+  datagram({1});
+  EXPECT_EQ(get(0, "Sn_RX_RSR"), 9U);
+  datagram({1}, {.destination_mac = MacAddress{2, 0, 0, 0, 0, 0x99}});
+  EXPECT_EQ(get(0, "Sn_RX_RSR"), 9U);
+  EXPECT_SILENCE();
+}
+
 // Sending -------------------------------------------------------------------------------------------------------------
 
 TEST_F(UdpTest, SentDatagramCarriesPortsAddressesAndData) {

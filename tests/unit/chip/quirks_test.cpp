@@ -381,6 +381,17 @@ TEST(StackQuirkTest, ProbeConflictsWithNoAddress) {
   EXPECT_THAT(board.read(0, common::IR, 1), ElementsAre(ir::CONFLICT));
 }
 
+TEST(StackQuirkTest, UnicastIsDroppedWithoutAnAddress) {
+  for (const auto& [choice, expected] : {std::pair{"taken", 9}, std::pair{"dropped", 0}}) {
+    QuirkBoard board{"unicast_without_address", choice};
+    board.open(0, sn_mr::UDP, 68);
+    board.write(0, common::SIPR, {0, 0, 0, 0});
+    board.arrive_udp(67, 68, {1});
+    board.advance(1ms);
+    EXPECT_EQ(board.get16(0, socket::Sn_RX_RSR), expected) << choice;
+  }
+}
+
 TEST(StackQuirkTest, RepliesAreNoConflict) {
   QuirkBoard board{"conflict_by_reply", "ignored"};
   board.arrive_arp(wire::Arp::Operation::reply, peer_mac, chip_ip, chip_ip);
@@ -850,6 +861,7 @@ constexpr Shown shown[] = {
     {"arp_before_send=each_send", "StackQuirkTest.EachSendAsks"},
     {"unasked_arp=updates", "StackQuirkTest.UnaskedArpUpdatesTheMac"},
     {"conflict_without_address=reported", "StackQuirkTest.ProbeConflictsWithNoAddress"},
+    {"unicast_without_address=dropped", "StackQuirkTest.UnicastIsDroppedWithoutAnAddress"},
     {"conflict_by_reply=ignored", "StackQuirkTest.RepliesAreNoConflict"},
     {"largest_ping=data_512", "StackQuirkTest.LargestPingIs512"},
     {"port_unreachable=silent", "StackQuirkTest.NoPortUnreachable"},
