@@ -31,12 +31,14 @@ constexpr std::int64_t default_sclk_hz = 33'300'000;
 constexpr std::size_t least_frame_bytes = wire::ethernet_header_bytes;
 
 thread_local std::string last_error;
+thread_local int last_error_code = WIZLOOP_OK;
 thread_local const char this_thread = 0;
 
 const void* thread_token() { return &this_thread; }
 
 int fail(int code, std::string message) {
   last_error = std::move(message);
+  last_error_code = code;
   return code;
 }
 int fail(const Error& error) {
@@ -359,6 +361,8 @@ extern "C" {
 uint32_t wizloop_abi(void) { return WIZLOOP_ABI; }
 
 const char* wizloop_error(void) { return last_error.c_str(); }
+
+int wizloop_error_code(void) { return last_error_code; }
 
 wizloop_t* wizloop_create(const wizloop_config* config) {
   const wizloop_config defaults = WIZLOOP_CONFIG_INIT;
@@ -784,6 +788,20 @@ int wizloop_announce(wizloop_t* handle, const char* rule, const char* reason) {
     bed.testbed().findings().announce({*known, reason});
     return WIZLOOP_OK;
   });
+}
+
+const char* wizloop_announced(wizloop_t* handle, const char* rule) {
+  const char* reason = nullptr;
+  outside(handle, [&](Bed& bed) {
+    const auto known = rule != nullptr ? rule_of(rule) : std::nullopt;
+    if (!known) return fail(WIZLOOP_E_ARGUMENT, fmt::format("there is no rule \"{}\"", rule != nullptr ? rule : ""));
+    const Announcement* const announcement = bed.testbed().findings().announced(*known);
+    if (announcement == nullptr) return WIZLOOP_OK;
+    bed.text = announcement->reason;
+    reason = bed.text.c_str();
+    return WIZLOOP_OK;
+  });
+  return reason;
 }
 
 int wizloop_on_finding(wizloop_t* handle, wizloop_finding_fn callback, void* context) {

@@ -94,6 +94,8 @@ WIZLOOP_API uint32_t wizloop_abi(void);
 
 /* What went wrong in this thread's last call that failed; valid until the next one. */
 WIZLOOP_API const char *wizloop_error(void);
+/* Its code; for functions that return NULL on failure. WIZLOOP_OK if none has failed yet. */
+WIZLOOP_API int wizloop_error_code(void);
 
 /* NULL on failure. The chip is powered, its cable in, its link up. `config` NULL: WIZLOOP_CONFIG_INIT. */
 WIZLOOP_API wizloop_t *wizloop_create(const wizloop_config *config);
@@ -257,6 +259,9 @@ WIZLOOP_API int wizloop_finding_get(wizloop_t *bed, int index, wizloop_finding *
 WIZLOOP_API int wizloop_failing(wizloop_t *bed);
 /* You know that the driver breaks this rule, and why that is accepted. */
 WIZLOOP_API int wizloop_announce(wizloop_t *bed, const char *rule, const char *reason);
+/* Why findings of that rule are accepted, as you, a setting or the board file announced; NULL: nobody did. Valid until
+ * the next call with this handle. */
+WIZLOOP_API const char *wizloop_announced(wizloop_t *bed, const char *rule);
 
 typedef void (*wizloop_finding_fn)(void *context, const wizloop_finding *finding);
 /* Each kind of finding, once, as soon as the call that earned it is done. NULL: nobody any more. */

@@ -154,6 +154,12 @@ TEST(CapiSpi, ReadWithNoResetIsFound) {
   ASSERT_EQ(wizloop_finding_get(bed, 0, &finding), WIZLOOP_OK);
   EXPECT_STREQ(finding.rule, "access-before-pll-lock");
   EXPECT_EQ(wizloop_failing(bed), 1);
+  EXPECT_EQ(wizloop_announced(bed, "access-before-pll-lock"), nullptr);
+  wizloop_announce(bed, "access-before-pll-lock", "a cold start that waits elsewhere");
+  EXPECT_STREQ(wizloop_announced(bed, "access-before-pll-lock"), "a cold start that waits elsewhere");
+  EXPECT_EQ(wizloop_announced(bed, "no-such-rule"), nullptr);
+  EXPECT_STREQ(wizloop_error(), "there is no rule \"no-such-rule\"");
+  EXPECT_EQ(wizloop_failing(bed), 0);
   EXPECT_EQ(wizloop_destroy(bed), WIZLOOP_OK);
 }
 
