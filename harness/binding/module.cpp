@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/binding/testbed.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/chip/chip_config.hpp"
@@ -236,4 +237,5 @@ NB_MODULE(_sim, module) {
   module.def("run", &wizloop::run, "scenario"_a, "board_file"_a, "path"_a, "library"_a, "seed"_a, "parameters"_a,
              "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(),
              "One run. Releases the GIL; a run that fails returns with its reason in 'failure'.");
+  wizloop::binding::add_testbed(module);
 }

@@ -30,6 +30,13 @@ class InfrastructureError(WizloopError):
     exit_code = 5
 
 
+class FirmwareHangs(BaseException):
+    """Firmware has polled the same registers for so long that it never will stop; the message names them.
+
+    Not an Exception: a driver that catches everything and tries again must not catch this.
+    """
+
+
 def unexpected(error: Exception) -> str:
     """One line about an error that has no class here; with WIZLOOP_DEBUG=1 its traceback too."""
     if os.environ.get("WIZLOOP_DEBUG") == "1":
