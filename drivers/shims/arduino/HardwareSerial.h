@@ -31,7 +31,7 @@ class HardwareSerial : public Stream {
   explicit operator bool() const { return true; }
 
  private:
-  uint64_t waiting_bytes() const;
+  uint64_t waiting_ps() const;  // until the last byte is out
 
   uint64_t byte_ps_ = 0;    // 0: before begin(), or a port that is not a UART
   uint64_t idle_from_ = 0;  // ps: the last byte is out

@@ -103,28 +103,27 @@ int HardwareSerial::read() {
   return c;
 }
 
-uint64_t HardwareSerial::waiting_bytes() const {
+uint64_t HardwareSerial::waiting_ps() const {
   const uint64_t now = Board::it().now_ps();
-  return byte_ps_ == 0 || idle_from_ <= now ? 0 : (idle_from_ - now + byte_ps_ - 1) / byte_ps_;
+  return idle_from_ > now ? idle_from_ - now : 0;
 }
 
 size_t HardwareSerial::write(uint8_t value) {
   Board& board = Board::it();
-  const uint64_t waiting = waiting_bytes();
-  if (waiting >= serial_buffer_bytes) board.spend((waiting - serial_buffer_bytes + 1) * byte_ps_ / ps_per_ns);
+  const uint64_t room_for_one_ps = (serial_buffer_bytes - 1) * byte_ps_;
+  if (waiting_ps() > room_for_one_ps) board.spend((waiting_ps() - room_for_one_ps + ps_per_ns - 1) / ps_per_ns);
   idle_from_ = std::max(idle_from_, board.now_ps()) + byte_ps_;
   show(static_cast<char>(value));
   return 1;
 }
 
 int HardwareSerial::availableForWrite() {
-  const uint64_t waiting = waiting_bytes();
-  return static_cast<int>(waiting < serial_buffer_bytes ? serial_buffer_bytes - waiting : 0);
+  if (byte_ps_ == 0) return static_cast<int>(serial_buffer_bytes);
+  return static_cast<int>(serial_buffer_bytes - (waiting_ps() + byte_ps_ - 1) / byte_ps_);
 }
 
 void HardwareSerial::flush() {
-  Board& board = Board::it();
-  if (idle_from_ > board.now_ps()) board.spend((idle_from_ - board.now_ps()) / ps_per_ns + 1);
+  if (waiting_ps() > 0) Board::it().spend((waiting_ps() + ps_per_ns - 1) / ps_per_ns);
 }
 
 // For tests ----------------------------------------------------------------------------------------------------------

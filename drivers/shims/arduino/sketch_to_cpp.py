@@ -5,9 +5,9 @@ that functions may be called before they are defined.
 
     sketch_to_cpp.py -o sketch.cpp folder/folder.ino folder/more.ino
 
-No parser of C++: a function is found as text that stands at the outermost level, ends in a parameter list and is followed
-by a body. That covers templates, attributes, default arguments, references, arrays and operators outside of classes; what
-stands in namespaces and classes needs no prototype. #line keeps errors in the places that people know.
+This is no parser of C++. A function is text at the outermost level that ends in a parameter list and is followed by a body;
+that covers templates, attributes, default arguments, references and operators. What stands in namespaces and classes needs
+no prototype. A prototype repeats the #if lines around its function. #line keeps errors at the places that people know.
 """
 
 from __future__ import annotations
@@ -15,44 +15,48 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-# What can stand before a body without being a function.
-NOT_A_FUNCTION = re.compile(r"^(?:class|struct|union|enum|namespace|extern|if|for|while|switch|do|else|return|catch)\b")
+# Comments, literals and preprocessor lines: text in which a brace means nothing.
+MEANINGLESS = re.compile(
+    r"""
+      //[^\n]*(?:\\\n[^\n]*)*
+    | /\*.*?(?:\*/|\Z)
+    | (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"
+    | (?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'
+    | "(?:\\(?:.|\n)|[^"\\\n])*"
+    | ^[ \t]*\#(?:\\\n|/\*.*?\*/|[^\n])*
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\[\[[^\]]*\]\]")
+NAME_AND_PARENTHESIS = re.compile(r"(?P<name>\boperator\s*(?:\(\s*\)|[^\s\w(]+)|\b[A-Za-z_]\w*)\s*\(")
+NO_TYPE = re.compile(r"^(?:namespace|extern|return|else)\b|[=]|::$")
+AFTER_PARAMETERS = re.compile(r"^(?:noexcept\b.*|->.*)?$", re.DOTALL)
+DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:\\\n|[^\n])*", re.MULTILINE)
 
 
 @dataclass
 class Function:
     start: int  # of its first token in the text
     prototype: str
+    # The #if lines around it, those of one level together, and where the outermost stands.
+    conditions: list[list[str]] = field(default_factory=list)
+    outermost: int = -1
+
+
+def spaces_for(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
 
 
 def blank_out(text: str) -> str:
-    """The text with comments, literals and preprocessor lines replaced by spaces: same length, same lines."""
-    token = re.compile(
-        r"""
-          //[^\n]*(?:\\\n[^\n]*)*
-        | /\*.*?(?:\*/|\Z)
-        | (?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"
-        | (?:(?<=[^\w])|^)(?:u8|[uUL])?'(?:\\.|[^'\\\n])*'
-        | "(?:\\(?:.|\n)|[^"\\\n])*"
-        | ^[ \t]*\#(?:\\\n|/\*.*?\*/|[^\n])*
-        """,
-        re.VERBOSE | re.DOTALL | re.MULTILINE,
-    )
-
-    def spaces(match: re.Match[str]) -> str:
-        # A literal keeps its quotes, so that a default argument is still one.
-        found = match.group()
-        kept = re.sub(r"[^\n]", " ", found)
-        return found[0] + kept[1:-1] + found[-1] if found[0] in "\"'" and len(found) > 1 else kept
-
-    return token.sub(spaces, text)
+    """The text with what is meaningless replaced by spaces: the same length, the same lines."""
+    return MEANINGLESS.sub(lambda match: spaces_for(match.group()), text)
 
 
-def split_top_level(text: str, separator: str) -> list[str]:
-    """Splits where no bracket is open. A '<' opens one only after a name, as in `Pair<int, 3>`."""
+def split_outside_brackets(text: str, separator: str) -> list[str]:
+    """'<' opens a bracket after a name only, as in `Pair<int, 3>`."""
     parts, depth, begin = [], 0, 0
     for at, c in enumerate(text):
         if c in "([{" or (c == "<" and re.search(r"\w\s*$", text[:at])):
@@ -62,62 +66,35 @@ def split_top_level(text: str, separator: str) -> list[str]:
         elif c == separator and depth == 0:
             parts.append(text[begin:at])
             begin = at + 1
-    return parts + [text[begin:]]
+    return [*parts, text[begin:]]
 
 
-def matching_open(text: str, close: int) -> int:
-    """Where the parenthesis that closes at `close` was opened; -1: nowhere."""
+def closing_parenthesis(text: str, opening: int) -> int:
     depth = 0
-    for at in range(close, -1, -1):
-        depth += (text[at] == ")") - (text[at] == "(")
+    for at in range(opening, len(text)):
+        depth += (text[at] == "(") - (text[at] == ")")
         if depth == 0:
             return at
     return -1
 
 
-def without_defaults(parameters: str) -> str:
-    kept = []
-    for parameter in split_top_level(parameters, ","):
-        kept.append(split_top_level(parameter, "=")[0].strip())
-    return ", ".join(kept)
-
-
-def prototype_of(head: str, source: str) -> str | None:
-    """The prototype of a definition whose head this is, with literals blanked out in `head` and whole in `source`."""
-    flat = head.strip()
-    if not flat.endswith((")", "noexcept", "const", "]")) and not re.search(r"\)\s*(?:noexcept\b.*|->.*|__attribute__.*)$", flat):
+def prototype_of(head: str) -> str | None:
+    """The prototype for what stands before a body, or None if that is not a function's."""
+    head = ATTRIBUTE.sub(lambda match: spaces_for(match.group()), head)
+    named = NAME_AND_PARENTHESIS.search(head)
+    if named is None:
         return None
-    name = re.search(r"(?P<name>(?:\boperator\s*[^\s\w(]+|\boperator\s*\(\s*\)|[A-Za-z_]\w*))\s*\(", strip_attributes(head))
-    if name is None or NOT_A_FUNCTION.match(flat) and not flat.startswith(("struct ", "class ", "enum ", "union ")):
+    opening = named.end() - 1
+    closing = closing_parenthesis(head, opening)
+    before, after = head[: named.start()].strip(), head[closing + 1 :].strip()
+    if closing < 0 or not before or NO_TYPE.search(before) or not AFTER_PARAMETERS.match(after):
         return None
-    clean = strip_attributes(head)
-    open_at = name.end() - 1
-    depth, close_at = 0, -1
-    for at in range(open_at, len(clean)):
-        depth += (clean[at] == "(") - (clean[at] == ")")
-        if depth == 0:
-            close_at = at
-            break
-    before = clean[: name.start("name")].strip()
-    after = clean[close_at + 1 :].strip()
-    is_qualified = before.endswith("::") or name.group("name") in ("if", "for", "while", "switch", "catch", "defined")
-    if close_at < 0 or not before or is_qualified or "=" in before.replace("operator=", ""):
-        return None
-    if after and not re.match(r"^(?:noexcept\b|->)", after):
-        return None
-    del source
-    parameters = without_defaults(clean[open_at + 1 : close_at])
-    text = f"{before} {name.group('name')}({parameters})" + (f" {after}" if after else "")
-    return re.sub(r"\s+", " ", text) + ";"
-
-
-def strip_attributes(head: str) -> str:
-    """Attributes belong to the definition; a prototype that repeats them may contradict it."""
-    previous = None
-    while previous != head:
-        previous = head
-        head = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\[\[[^\]]*\]\]", lambda m: " " * len(m.group()), head)
-    return head
+    # A default argument belongs to the definition.
+    parameters = [
+        split_outside_brackets(parameter, "=")[0].strip()
+        for parameter in split_outside_brackets(head[opening + 1 : closing], ",")
+    ]
+    return re.sub(r"\s+", " ", f"{before} {named.group('name')}({', '.join(parameters)}) {after}").strip() + ";"
 
 
 def functions_in(text: str) -> list[Function]:
@@ -125,36 +102,57 @@ def functions_in(text: str) -> list[Function]:
     blank = blank_out(text)
     found: list[Function] = []
     declared: set[str] = set()
-    depth, begin, parentheses = 0, 0, 0
+    braces = parentheses = begin = 0
     for at, c in enumerate(blank):
         if c in "()":
             parentheses += 1 if c == "(" else -1
-        if parentheses > 0:
+        elif parentheses > 0:
             continue
-        if c == "{":
-            if depth == 0:
+        elif c == "{":
+            prototype = prototype_of(blank[begin:at]) if braces == 0 else None
+            if prototype is not None:
                 head = blank[begin:at]
-                prototype = prototype_of(head, text[begin:at])
-                if prototype is not None:
-                    start = begin + len(head) - len(head.lstrip())
-                    found.append(Function(start, prototype))
-            depth += 1
+                found.append(Function(begin + len(head) - len(head.lstrip()), prototype))
+            braces += 1
         elif c == "}":
-            depth -= 1
-            if depth == 0:
-                begin = at + 1
-        elif c == ";" and depth == 0:
-            declared.add(re.sub(r"\s+", "", blank[begin:at]) + ";")
+            braces -= 1
+            begin = at + 1 if braces == 0 else begin
+        elif c == ";" and braces == 0:
+            declared.add(re.sub(r"\s+", "", blank[begin : at + 1]))
             begin = at + 1
-    return [function for function in found if re.sub(r"\s+", "", function.prototype) not in declared]
+    functions = [function for function in found if re.sub(r"\s+", "", function.prototype) not in declared]
+    add_conditions(text, functions)
+    return functions
+
+
+def add_conditions(text: str, functions: list[Function]) -> None:
+    # Directives in comments are none.
+    comments = [match.span() for match in MEANINGLESS.finditer(text) if match.group().startswith("/")]
+    directives = [
+        match
+        for match in DIRECTIVE.finditer(text)
+        if not any(first <= match.start() < last for first, last in comments)
+    ]
+    for function in functions:
+        levels: list[tuple[int, list[str]]] = []
+        for directive in directives:
+            if directive.start() > function.start:
+                break
+            word = directive.group(1)
+            if word.startswith("if"):
+                levels.append((directive.start(), [directive.group().strip()]))
+            elif not levels:
+                continue
+            elif word == "endif":
+                levels.pop()
+            else:
+                levels[-1][1].append(directive.group().strip())
+        function.conditions = [lines for _, lines in levels]
+        function.outermost = levels[0][0] if levels else -1
 
 
 def in_order(files: list[Path]) -> list[Path]:
     return sorted(files, key=lambda file: (file.stem != file.resolve().parent.name, file.name))
-
-
-def line_mark(number: int, file: Path) -> str:
-    return f'#line {number} "{str(file).replace(chr(92), "/")}"\n'
 
 
 def convert(files: list[tuple[Path, str]]) -> str:
@@ -164,32 +162,26 @@ def convert(files: list[tuple[Path, str]]) -> str:
         starts.append((len(text), file))
         text += content if content.endswith("\n") else content + "\n"
 
-    def place(at: int) -> tuple[int, Path]:
+    def line_mark(at: int) -> str:
         start, file = max(entry for entry in starts if entry[0] <= at)
-        return text.count("\n", start, at) + 1, file
+        name = str(file).replace("\\", "\\\\").replace('"', '\\"')
+        return f'#line {text.count(chr(10), start, at) + 1} "{name}"\n'
+
+    def marked(begin: int, end: int) -> str:
+        places = [begin, *(start for start, _ in starts if begin < start < end), end]
+        return "".join(line_mark(a) + text[a:b] for a, b in zip(places, places[1:]) if a < b)
 
     functions = functions_in(text)
-    # Before the first function, and before a line of its own: `template <...>` and comments stay with it.
-    cut = text.rfind("\n", 0, functions[0].start) + 1 if functions else 0
-    body = ""
-    bounds = [start for start, _ in starts if start > cut] + [len(text)]
-    begin = cut
-    for end in bounds:
-        line, file = place(begin)
-        body += line_mark(line, file) + text[begin:end]
-        begin = end
-    head = ""
-    begin = 0
-    for start, _ in starts[1:]:
-        if start < cut:
-            head += line_mark(*place(begin)) + text[begin:start]
-            begin = start
-    head += line_mark(*place(begin)) + text[begin:cut] if cut else ""
+    cut = 0
+    if functions:
+        first = functions[0]
+        cut = text.rfind("\n", 0, first.start) + 1 if first.outermost < 0 else first.outermost
     prototypes = ""
     for function in functions:
-        line, file = place(function.start)
-        prototypes += line_mark(line, file) + function.prototype + "\n"
-    return '#include "Arduino.h"\n' + head + prototypes + body
+        for lines in function.conditions:
+            prototypes += "".join(line + "\n" for line in lines)
+        prototypes += line_mark(function.start) + function.prototype + "\n" + "#endif\n" * len(function.conditions)
+    return '#include "Arduino.h"\n' + marked(0, cut) + prototypes + marked(cut, len(text))
 
 
 def main() -> int:

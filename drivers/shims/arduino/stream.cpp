@@ -4,13 +4,19 @@
 
 #include "Arduino.h"
 
-// Waits a byte at a time; the wait itself costs what millis() costs.
+namespace {
+
+// Between two looks at a stream that has nothing: short beside any wait for a network, long enough for this computer.
+constexpr unsigned look_again_us = 5;
+
+}  // namespace
+
 int Stream::timedRead() {
   const unsigned long start = millis();
   do {
     const int c = read();
     if (c >= 0) return c;
-    yield();
+    delayMicroseconds(look_again_us);
   } while (millis() - start < _timeout);
   return -1;
 }
@@ -20,7 +26,7 @@ int Stream::timedPeek() {
   do {
     const int c = peek();
     if (c >= 0) return c;
-    yield();
+    delayMicroseconds(look_again_us);
   } while (millis() - start < _timeout);
   return -1;
 }

@@ -126,6 +126,8 @@ void EthernetClass::interruptOn(uint8_t socket) {
   frame(0, SIMR, true, &sockets_mask, 1);
 }
 
+void EthernetClass::clearInterrupt(uint8_t socket) { put(socket, Sn_IR, RECEIVED); }
+
 // Sockets ------------------------------------------------------------------------------------------------------------
 
 void EthernetClass::open(uint8_t socket, uint8_t mode, uint16_t port) {

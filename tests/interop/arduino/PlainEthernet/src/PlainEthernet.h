@@ -33,6 +33,8 @@ class EthernetClass {
   int hostByName(const char* name, IPAddress& ip);
   // INTn falls for what is received on this socket.
   void interruptOn(uint8_t socket);
+  // Lets it rise; before the data is read, so that what comes meanwhile pulls it again.
+  void clearInterrupt(uint8_t socket);
 
  private:
   friend class EthernetClient;
