@@ -3,8 +3,17 @@
 import threading
 
 import pytest
-
-from wizloop.chip import COMMON, VERSIONR, Finding, SocketState, Testbed, socket_registers
+from wizloop.chip import (
+    COMMON,
+    VERSIONR,
+    Datagram,
+    Finding,
+    SocketState,
+    Testbed,
+    receive_buffer,
+    socket_registers,
+    transmit_buffer,
+)
 from wizloop.errors import FirmwareHangs, InfrastructureError, UsageError
 
 pytestmark = [pytest.mark.simulator, pytest.mark.usefixtures("simulator")]
@@ -102,14 +111,24 @@ def test_the_pc_talks_tcp(board):
     connection.close()
 
 
-def test_the_pc_talks_udp(testbed):
-    one, other = testbed.pc.open_udp(7000), testbed.pc.open_udp()
-    assert one.receive() is None
-    assert one.state is SocketState.CONNECTED
-    assert other.send_to("192.168.1.20", 5000, b"to nobody")
-    assert other.receive() is None
-    one.close()
-    assert one.state is SocketState.CLOSED
+def test_the_pc_talks_udp(board):
+    port = board.pc.open_udp(7000)
+    assert port.state is SocketState.CONNECTED
+    assert port.receive() is None
+    board.write(S0, SN_CR, b"\x10")  # CLOSE
+    board.write(S0, SN_MR, b"\x02")
+    board.write(S0, SN_CR, b"\x01")
+    board.write(S0, 0x0C, bytes([192, 168, 1, 10]) + (7000).to_bytes(2, "big"))  # Sn_DIPR, Sn_DPORT
+    board.write(transmit_buffer(0), 0, b"hello")
+    board.write(S0, 0x24, b"\x00\x05")  # Sn_TX_WR
+    board.write(S0, SN_CR, b"\x20")  # SEND
+    board.advance(0.01)
+    assert port.receive() == Datagram(b"hello", "192.168.1.20", 5000)
+    assert port.send_to("192.168.1.20", 5000, b"world")
+    board.advance(0.01)
+    assert board.read(receive_buffer(0), 0, 13)[8:] == b"world"
+    port.close()
+    assert port.state is SocketState.CLOSED
 
 
 def test_services_count_and_name_their_counters(testbed):
