@@ -62,7 +62,8 @@ class Clone:
         self.root = place / "clone é"
         self.log = place / "log"
         tools = place / "tools"
-        for folder in (self.root / "ci", self.root / "harness" / "wizloop", tools):
+        sources = (self.root / "harness" / "wizloop", self.root / "drivers" / "shims" / "circuitpython")
+        for folder in (self.root / "ci", *sources, tools):
             folder.mkdir(parents=True)
         shutil.copy(REPOSITORY / "ci" / "setup", self.root / "ci")
         (self.root / "pyproject.toml").touch()
@@ -228,7 +229,7 @@ def test_a_read_only_clone_that_is_current_is_ready(clone, read_only):
     assert clone.logged() == []
 
 
-@pytest.mark.parametrize("change", ["source", "installed", "python file", "nothing"])
+@pytest.mark.parametrize("change", ["source", "installed", "python file", "shim", "nothing"])
 def test_a_read_only_clone_that_is_not_current_says_so(clone, read_only, change):
     if change != "nothing":
         clone.setup("module")
@@ -238,6 +239,8 @@ def test_a_read_only_clone_that_is_not_current_says_so(clone, read_only, change)
         (clone.root / ".venv/lib/python3.11/site-packages/wizloop/_sim.so.so").write_text("old\n")
     if change == "python file":
         (clone.root / "harness" / "wizloop" / "new.py").touch()
+    if change == "shim":
+        (clone.root / "drivers" / "shims" / "circuitpython" / "new.py").touch()
     code, out, err = clone.setup("module", prefix=read_only())
     assert (code, out) == (5, "")
     assert err == f"setup: this clone is read-only, and wizloop is not up to date in it: {clone.root}\n"
