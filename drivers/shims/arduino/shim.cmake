@@ -1,7 +1,7 @@
 # For wizloop_add_driver_test(SHIM arduino): the core and the sketch's settings join the target, .ino files become one C++
 # file, and libraries are laid out as the IDE finds them.
 set(arduino ${wizloop_SHIMS}/arduino)
-foreach(part board core print sketch spi stream text)
+foreach(part board core print serial sketch spi stream text)
   target_sources(${arg_NAME} PRIVATE ${arduino}/${part}.cpp)
 endforeach()
 # After the user's own folders: a driver may bring a header of its own (PioSPI.h) to stand before these.
