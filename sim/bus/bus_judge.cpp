@@ -87,10 +87,7 @@ void BusJudge::judge_values(const SeenFrame& frame) {
   const auto offset = static_cast<std::uint16_t>(frame.mosi[0] << 8 | frame.mosi[1]);
   if (bsb == 7 && frame.bytes == 4 && offset == 0) judge_version(frame, frame.miso[3]);  // 00 00 39: a 24-bit address
   if (is_write || (bsb != 0 && bsb % 4 != 1)) return;
-  // Behind a fixed length another header follows, unless chip.quirk.fdm_under_select says otherwise: not judged.
-  constexpr std::size_t most[] = {SeenFrame::kept_bytes, 1, 2, 4};
-  const std::size_t kept = std::min(frame.bytes, SeenFrame::kept_bytes) - SeenFrame::header_bytes;
-  const std::size_t data_bytes = std::min(kept, most[control & 0x03]);
+  const std::size_t data_bytes = std::min(frame.bytes, SeenFrame::kept_bytes) - SeenFrame::header_bytes;
   for (std::size_t i = 0; i < data_bytes; ++i) {
     const std::uint8_t value = frame.miso[SeenFrame::header_bytes + i];
     const std::size_t at = offset + i;

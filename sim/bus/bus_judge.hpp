@@ -40,6 +40,10 @@ class BusJudge {
     if (after_last_bit + hold_ < limits::select_hold) on_bad_deselect(after_last_bit + hold_);
     if (frame.bytes > SeenFrame::header_bytes) judge_values(frame);
   }
+  // A frame of fixed length is over, and SCSn still low.
+  void on_fixed_length_end(const SeenFrame& frame) {
+    if (selected_) judge_values(frame);
+  }
   // Another device's select on the same bus.
   void on_other_select(bool low) {
     other_selected_ = low;

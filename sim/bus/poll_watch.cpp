@@ -1,8 +1,14 @@
 #include "sim/bus/poll_watch.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace wizloop::bus {
+
+void PollWatch::on_header_end() {
+  constexpr std::size_t data_bytes[] = {std::numeric_limits<std::size_t>::max() - SeenFrame::header_bytes, 1, 2, 4};
+  boundary_ = SeenFrame::header_bytes + data_bytes[frame_.mosi[2] & 0x03];
+}
 
 void PollWatch::on_frame_end() {
   if (frame_.bytes <= SeenFrame::header_bytes) return;  // no data, no meaning

@@ -23,8 +23,14 @@ class PollWatch {
 
   void on_frame_start() {
     frame_.bytes = 0;
+    boundary_ = SeenFrame::header_bytes;
     frame_start_ = budget_.mark();
   }
+  // Before each byte: true behind the header, for on_header_end(), and behind the data of a fixed length, where one
+  // frame ends and the next begins under the same select.
+  bool at_boundary() const { return frame_.bytes == boundary_; }
+  bool at_header_end() const { return frame_.bytes == SeenFrame::header_bytes && at_boundary(); }
+  void on_header_end();
   void on_byte(std::uint8_t mosi, std::uint8_t miso) {
     if (frame_.bytes < SeenFrame::kept_bytes) {
       frame_.mosi[frame_.bytes] = mosi;
@@ -60,6 +66,7 @@ class PollWatch {
 
   Budget& budget_;
   SeenFrame frame_;
+  std::size_t boundary_ = SeenFrame::header_bytes;
   Budget::Mark frame_start_;
 
   std::array<PolledRegister, registers_followed> registers_;

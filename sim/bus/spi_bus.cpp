@@ -37,8 +37,22 @@ void SpiBus::deselect() {
   target_.deselect();
   judge_.on_deselect(hold_, watch_.frame());
   pass(deselect_cost_, Account::select);
+  on_frame_end();
+}
+
+void SpiBus::on_frame_end() {
   watch_.on_frame_end();
   if (!watch_.in_loop()) not_in_loop_at_ = queue_.now();
+}
+
+void SpiBus::pass_boundary() {
+  if (watch_.at_header_end()) return watch_.on_header_end();
+  judge_.on_fixed_length_end(watch_.frame());
+  on_frame_end();
+  check_watchdog();
+  if (polled_for() > longest_poll_) throw FirmwareHangs{};
+  note_awaited();
+  watch_.on_frame_start();
 }
 
 void SpiBus::set_clock(Frequency sclk, int spi_mode) {
@@ -55,6 +69,8 @@ std::uint8_t SpiBus::exchange(std::uint8_t mosi) { return move_byte(mosi, profil
 
 std::uint8_t SpiBus::move_byte(std::uint8_t mosi, Duration gap) {
   judge_.on_clocks();
+  if (watch_.at_boundary()) [[unlikely]]
+    pass_boundary();
   pass(byte_steps_.next(), Account::spi_clock);
   const std::uint8_t miso = target_.exchange(mosi);
   pass(gap, Account::byte_gap);
@@ -83,6 +99,8 @@ std::size_t SpiBus::move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std
   const Duration longest_byte = byte_steps_.shortest() + picoseconds(1) + gap;
   std::size_t done = 0;
   while (done < count) {
+    if (watch_.at_boundary()) [[unlikely]]
+      pass_boundary();
     const Instant horizon = std::min(limit, queue_.next_deadline());
     const std::size_t quiet = std::min(count - done, target_.quiet_bytes());
     std::size_t together = 0;

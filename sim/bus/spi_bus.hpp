@@ -81,6 +81,8 @@ class SpiBus {
   void start_watchdog(Duration patience) { bites_at_ = std::min(queue_.now() + patience, run_ends_at_); }
   void stop_watchdog() { bites_at_ = run_ends_at_; }
   void end_run_at(Instant end) { bites_at_ = run_ends_at_ = end; }
+  // So does polling for so long where no SCSn ends a frame: with fixed data lengths, at the end of each.
+  void end_polls_after(Duration most) { longest_poll_ = most; }
 
   // Books all charges up to now.
   void settle() { watch_.settle(); }
@@ -104,6 +106,8 @@ class SpiBus {
   };
 
   std::uint8_t move_byte(std::uint8_t mosi, Duration gap);
+  void pass_boundary();
+  void on_frame_end();
   // As many of `count` bytes as end by `limit`; returns how many. Time is charged to the SPI accounts, or, when DMA
   // runs beside firmware that does something else, to `instead`.
   std::size_t move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count, Duration gap, Instant limit,
@@ -138,6 +142,7 @@ class SpiBus {
   std::optional<Dma> dma_;
   Instant bites_at_ = Instant::max();
   Instant run_ends_at_ = Instant::max();
+  Duration longest_poll_ = Duration::max();
   FaultPoint* dma_late_ = nullptr;
   FaultPoint* dma_short_ = nullptr;
   FaultPoint* dma_never_ = nullptr;

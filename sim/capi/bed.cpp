@@ -49,6 +49,7 @@ Bed::Bed(std::unique_ptr<Station> station, std::unique_ptr<testbed::Testbed> tes
       board_sclk_{testbed_->board().sclk} {
   if (station_ == nullptr) pc_.emplace(testbed_->pc());
   testbed_->bus().end_run_at(Instant{limits_.run});
+  testbed_->bus().end_polls_after(limits_.poll);
   half_clock_off_ = !bus::mode_works(testbed_->board().spi_mode);
 }
 
@@ -232,6 +233,7 @@ void Bed::check_polling() {
 }
 
 void Bed::note_watchdog() {
+  check_polling();
   if (hang_) return;
   hang_ = fmt::format("{}: firmware hangs: the run has not ended after {} s of virtual time", name_,
                       testbed_->now().time_since_epoch() / 1s);

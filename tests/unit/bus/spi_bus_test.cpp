@@ -224,5 +224,49 @@ TEST_F(SimPortTest, ResetPinResetsTheChip) {
   EXPECT_FALSE(unwired.set_reset_pin(false));
 }
 
+// SCSn tied low: each frame ends with its fixed length.
+TEST_F(SpiBusTest, PollingInFramesOfFixedLengthIsSeenAndWaiting) {
+  bus.select();
+  for (int i = 0; i < 4; ++i) {
+    header(0x0003, 0x09);
+    EXPECT_EQ(bus.exchange(0), 0x00);  // Sn_SR
+  }
+  header(0x0000, 0x13);  // 4 bytes of the TX buffer: work again
+  Octets data(4);
+  bus.exchange(nullptr, data.data(), data.size());
+  header(0x0000, 0x01);
+  EXPECT_EQ(bus.polled_for(), Duration{});
+  EXPECT_EQ(spent()[Account::peer], 2 * (2us + 3 * 900ns + 800ns + 1us));  // from the end of the first to the last
+}
+
+TEST_F(SpiBusTest, PollingInFramesOfFixedLengthHasAnEnd) {
+  bus.end_polls_after(1ms);
+  bus.select();
+  const auto poll = [this] {
+    header(0x0003, 0x09);
+    bus.exchange(0);
+  };
+  bus.spend(1s, Account::idle);  // before the first read: no polling
+  for (int i = 0; i < 100; ++i) poll();
+  EXPECT_THROW(
+      {
+        for (int i = 0; i < 100; ++i) poll();
+      },
+      FirmwareHangs);
+}
+
+TEST_F(SpiBusTest, TheEndOfTheRunEndsFramesOfFixedLengthToo) {
+  bus.end_run_at(board.now() + 1ms);
+  bus.select();
+  EXPECT_THROW(
+      {
+        for (std::uint16_t i = 0; i < 1000; ++i) {
+          header(i % 0x20, 0x01);
+          bus.exchange(0);
+        }
+      },
+      FirmwareHangs);
+}
+
 }  // namespace
 }  // namespace wizloop::bus

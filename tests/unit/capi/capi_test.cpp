@@ -339,6 +339,25 @@ TEST(CapiGuard, ReturnsTheCodeFromEachCallIfAskedTo) {
   EXPECT_EQ(wizloop_now_ps(bed), now);
 }
 
+// No SCSn ends a frame.
+TEST(CapiGuard, NamesTheRegisterWhereSelectIsTiedLow) {
+  wizloop_config config = WIZLOOP_CONFIG_INIT;
+  config.poll_limit_ns = 10 * ms;
+  config.on_hang = WIZLOOP_HANG_RETURN;
+  Bed bed{config};
+  wizloop_scsn(bed, 0);
+  const std::uint8_t header[] = {0x00, 0x03, 0x09};
+  std::uint8_t value = 0;
+  int code = WIZLOOP_OK;
+  for (int i = 0; i < 100'000 && code == WIZLOOP_OK; ++i) {
+    wizloop_spi_transfer(bed, header, nullptr, sizeof header);
+    code = wizloop_spi_transfer(bed, nullptr, &value, 1);
+  }
+  EXPECT_EQ(code, WIZLOOP_E_HANG);
+  EXPECT_THAT(wizloop_error(), HasSubstr("firmware hangs: it has read S0 Sn_SR = 0x00 for 0.01 s"));
+  EXPECT_EQ(wizloop_failing(bed), 1);
+}
+
 TEST(CapiGuardDeathTest, OtherwiseEndsTheProcessAndSaysWhy) {
   wizloop_config config = WIZLOOP_CONFIG_INIT;
   config.poll_limit_ns = 10 * ms;

@@ -183,6 +183,19 @@ fn a_driver_that_polls_for_ever_panics_with_the_register() {
     while read(&mut spi, [0x00, 0x02, 0x08]) == [0] {}
 }
 
+#[test]
+#[should_panic(expected = "firmware hangs: it has read S0 Sn_IR = 0x00")]
+fn so_does_one_that_never_raises_scsn() {
+    let bed = Testbed::builder().poll_limit(Duration::from_secs(1)).build().unwrap();
+    bed.scsn().set_low().unwrap();
+    let mut bus = bed.spi_bus();
+    let mut sn_ir = [0];
+    while sn_ir == [0] {
+        bus.write(&[0x00, 0x02, 0x09]).unwrap();
+        bus.read(&mut sn_ir).unwrap();
+    }
+}
+
 /// A driver that talks to its chip when it is dropped, as some do.
 struct Closes(wizloop::SpiDevice);
 
