@@ -258,6 +258,24 @@ def test_two_testbeds_have_a_time_each_and_threads_take_turns():
         assert other.now == pytest.approx(0.2)
 
 
+def test_a_frame_of_two_threads_is_found(testbed):
+    testbed.set_scsn(False)
+    testbed.spi_write(b"\x00\x39")
+    thread = threading.Thread(target=testbed.spi_write, args=(b"\x00\x00",))
+    thread.start()
+    thread.join(timeout=10)
+    testbed.set_scsn(True)
+    assert testbed.failing == ("frame-of-two-threads",)
+
+
+def test_a_read_before_the_chip_is_up_is_found(testbed):
+    testbed.set_rstn(False)
+    testbed.advance(0.001)
+    testbed.set_rstn(True)
+    assert testbed.read(COMMON, VERSIONR, 1) != b"\x04"
+    assert testbed.failing == ("access-before-pll-lock",)
+
+
 def test_capture_and_trace_are_complete_when_it_is_closed(tmp_path):
     pcap, trace = tmp_path / "a.pcapng", tmp_path / "a.txt"
     with Testbed(pcap=pcap, trace=trace) as testbed:

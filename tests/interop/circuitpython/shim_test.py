@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import random
 import sys
@@ -12,7 +13,7 @@ from time import sleep as real_sleep
 from types import ModuleType
 
 import pytest
-from wizloop.chip import Testbed
+from wizloop.chip import COMMON, Testbed, socket_registers
 from wizloop.circuitpython import CircuitPython
 from wizloop.errors import FirmwareHangs, UsageError
 
@@ -212,6 +213,16 @@ led.value = True
     assert testbed.findings == ()
 
 
+def test_micropython_is_ours_where_no_other_is_installed(testbed, monkeypatch):
+    monkeypatch.delitem(sys.modules, "micropython", raising=False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    names: dict[str, object] = {}
+    with CircuitPython(testbed):
+        exec("from micropython import const, native\n@native\ndef f():\n    return const(5)", names)
+    assert names["f"]() == 5
+    assert "micropython" not in sys.modules
+
+
 def test_the_bus_wants_its_lock(machine):
     with pytest.raises(RuntimeError, match="Function requires lock"):
         machine.spi.write(b"\x00")
@@ -249,7 +260,7 @@ def test_a_wrong_spi_mode_is_found(testbed, machine, bus):
     machine.cs.value = False
     bus.write_readinto(READ_VERSIONR + b"\x00", bytearray(4))
     machine.cs.value = True
-    assert "spi-mode" in testbed.failing[0]
+    assert testbed.failing[0] == "spi-mode-unsupported"
     assert bus.frequency == 1_000_000
     for wrong in ({"polarity": 2}, {"bits": 9}):
         with pytest.raises(ValueError, match="expected"):
@@ -278,6 +289,21 @@ def test_pins_say_what_they_are(testbed, machine):
     assert nowhere.value
     with pytest.raises(AttributeError):
         _ = board._private
+
+
+def test_the_interrupt_pin_reads_intn(testbed, machine):
+    import board
+    import digitalio
+
+    pins = (machine.interrupt, digitalio.DigitalInOut(board.GP21))
+    assert all(pin.value for pin in pins)
+    testbed.write(COMMON, 0x0018, b"\x01")  # SIMR
+    testbed.write(COMMON, 0x000F, bytes([192, 168, 1, 20]))
+    testbed.write(COMMON, 0x0009, bytes([2, 0, 0, 0, 0, 1]))
+    testbed.write(socket_registers(0), 0, b"\x02\x01\x00\x00\x17\x70")  # UDP, OPEN, port 6000
+    testbed.pc.open_udp(5000).send_to("192.168.1.20", 6000, b"wake up")
+    time.sleep(0.01)
+    assert not any(pin.value for pin in pins)
 
 
 def test_the_reset_pin_resets(testbed, machine):

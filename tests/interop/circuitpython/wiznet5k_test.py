@@ -132,6 +132,14 @@ def test_dhcp_gives_up_without_a_server(testbed):
     assert 4 + 8 + 16 + 32 - 4 < testbed.now - 6.2 < 4 + 8 + 16 + 32 + 4
 
 
+def test_dhcp_gets_no_lease_if_the_chip_takes_no_unicast_without_an_address():
+    with Testbed(settings={"chip.quirk.unicast_without_address": "dropped"}) as testbed:
+        server = testbed.pc.serve("dhcp")
+        with CircuitPython(testbed, call_us=1000) as machine, pytest.raises(TimeoutError):
+            WIZNET5K(machine.spi, machine.cs, machine.reset)
+        assert server.count("offers") == 4
+
+
 def test_dns_knows_names_and_says_which_it_does_not(testbed, ethernet):
     testbed.pc.serve("dns", {"printer.example.org": "192.168.1.77"})
     assert ethernet.pretty_ip(ethernet.get_host_by_name("printer.example.org")) == "192.168.1.77"
@@ -255,6 +263,22 @@ def test_64_kib_each_way_alone(testbed, pool):
     time.sleep(0.1)
     assert arrived + server.receive() == DATA
     assert found(testbed) == PROBE
+
+
+def test_64_kib_echo_on_a_cable_that_loses_frames():
+    with Testbed(settings={"fault.link_loss": "ppm=20000"}) as testbed, CircuitPython(testbed, call_us=100) as machine:
+        testbed.pc.serve("tcp-echo", port=7)
+        socket = SocketPool(with_address(machine)).socket()
+        socket.settimeout(30)
+        socket.connect((PC, 7))
+        received = bytearray()
+        while len(received) < len(DATA):
+            sent = socket.send(DATA[len(received) : len(received) + 2 * KIB])
+            until = len(received) + sent
+            while len(received) < until:
+                received += socket.recv(until - len(received))
+        assert received == DATA
+        assert found(testbed) == PROBE
 
 
 def test_two_runs_are_the_same_to_the_picosecond(tmp_path):
