@@ -99,6 +99,7 @@ extern "C" {
     pub fn wizloop_price(bed: *mut wizloop_t, key: *const c_char, value: *mut f64) -> c_int;
 
     pub fn wizloop_link(bed: *mut wizloop_t, plugged: c_int) -> c_int;
+    pub fn wizloop_deliver(bed: *mut wizloop_t, frame: *const u8, bytes: usize) -> c_int;
 
     pub fn wizloop_pc_serve(bed: *mut wizloop_t, service: *const c_char, options: *const c_char) -> c_int;
     pub fn wizloop_pc_count(bed: *mut wizloop_t, service: c_int, counter: *const c_char, value: *mut u64) -> c_int;

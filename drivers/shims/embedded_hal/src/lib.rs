@@ -33,4 +33,4 @@ pub use error::{Error, ErrorCode};
 pub use executor::{Delay, Task};
 pub use pc::{Pc, PcService, PcState, PcTcp, PcUdp};
 pub use pins::{Intn, Rstn, Scsn};
-pub use testbed::{Builder, Finding, Severity, Testbed};
+pub use testbed::{Builder, Finding, SentFrame, Severity, Testbed};

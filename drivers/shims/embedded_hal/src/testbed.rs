@@ -1,5 +1,6 @@
 //! One chip with everything around it, and how it is made.
 
+use std::collections::VecDeque;
 use std::ffi::{c_int, c_void, CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -32,6 +33,25 @@ extern "C" fn count_edge(context: *mut c_void, level: c_int) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
+/// A frame that the chip has sent, without its FCS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentFrame {
+    /// From the destination's MAC address on.
+    pub bytes: Vec<u8>,
+    /// When its first bit went out.
+    pub start: Duration,
+}
+
+/// What has arrived at a station of the caller's own.
+type Arrived = Mutex<VecDeque<SentFrame>>;
+
+extern "C" fn take_frame(context: *mut c_void, frame: *const u8, bytes: usize, start_ps: u64) {
+    // SAFETY: `context` is the `arrived` of the `Bed` whose call is under way, and `frame` is good for `bytes`.
+    let (arrived, frame) = unsafe { (&*context.cast::<Arrived>(), std::slice::from_raw_parts(frame, bytes)) };
+    let frame = SentFrame { bytes: frame.to_vec(), start: Duration::from_nanos(start_ps / 1000) };
+    arrived.lock().unwrap_or_else(PoisonError::into_inner).push_back(frame);
+}
+
 struct Handle(*mut wizloop_t);
 
 // SAFETY: any thread may call with a handle.
@@ -41,6 +61,7 @@ unsafe impl Send for Handle {}
 pub(crate) struct Bed {
     handle: Mutex<Handle>,
     pub(crate) edges: Box<Edges>,
+    arrived: Arc<Arrived>,
 }
 
 impl Bed {
@@ -126,6 +147,7 @@ pub struct Builder {
     settings: Vec<String>,
     pcap: Option<PathBuf>,
     trace: Option<PathBuf>,
+    has_station: bool,
     poll_limit: Option<Duration>,
     run_limit: Option<Duration>,
 }
@@ -179,6 +201,12 @@ impl Builder {
         self
     }
 
+    /// A station of your own in place of the PC: [`Testbed::next_frame`] and [`Testbed::deliver`].
+    pub fn station(mut self) -> Self {
+        self.has_station = true;
+        self
+    }
+
     /// The same registers polled for so long, without a change, are a hang; 60 s.
     pub fn poll_limit(mut self, limit: Duration) -> Self {
         self.poll_limit = Some(limit);
@@ -203,6 +231,9 @@ impl Builder {
         let (pcap, trace) = (file(&self.pcap)?, file(&self.trace)?);
         let settings = self.settings.iter().map(|text| c_string(text, "setting")).collect::<Result<Vec<_>, _>>()?;
         let settings: Vec<_> = settings.iter().map(|text| text.as_ptr()).collect();
+        let arrived = Arc::<Arrived>::default();
+        let context = Arc::as_ptr(&arrived);
+        let station = ffi::wizloop_station { transmit: Some(take_frame), context: context.cast_mut().cast() };
         let config = ffi::wizloop_config {
             size: size_of::<ffi::wizloop_config>() as u32,
             abi: ffi::WIZLOOP_ABI,
@@ -213,17 +244,18 @@ impl Builder {
             setting_count: settings.len(),
             pcap_file: pointer(&pcap),
             trace_file: pointer(&trace),
-            station: ptr::null(),
+            station: if self.has_station { &station } else { ptr::null() },
             poll_limit_ns: limit_ns(self.poll_limit),
             run_limit_ns: limit_ns(self.run_limit),
             on_hang: ffi::WIZLOOP_HANG_RETURN,
         };
-        // SAFETY: all that `config` points to outlives the call, which keeps none of it.
+        // SAFETY: all that `config` points to outlives the call, which keeps none of it but the station's context: `arrived`
+        // lives until after the handle is destroyed.
         let handle = unsafe { ffi::wizloop_create(&config) };
         if handle.is_null() {
             return Err(Error::of_last_call(ffi::WIZLOOP_E_ARGUMENT));
         }
-        Ok(Testbed { bed: Arc::new(Bed { handle: Mutex::new(Handle(handle)), edges: Box::default() }) })
+        Ok(Testbed { bed: Arc::new(Bed { handle: Mutex::new(Handle(handle)), edges: Box::default(), arrived }) })
     }
 }
 
@@ -365,6 +397,17 @@ impl Testbed {
     pub fn set_link(&self, plugged: bool) -> Result<(), Error> {
         // SAFETY: as above.
         self.bed.call(|handle| unsafe { ffi::wizloop_link(handle, c_int::from(plugged)) }).map(|_| ())
+    }
+
+    /// The first frame that has arrived at your own station and was not taken yet.
+    pub fn next_frame(&self) -> Option<SentFrame> {
+        self.bed.arrived.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// A frame from your own station, without FCS, 14 to 1514 bytes; it goes out as soon as the cable is free.
+    pub fn deliver(&self, frame: &[u8]) -> Result<(), Error> {
+        // SAFETY: `frame` is good for its length.
+        self.bed.call(|handle| unsafe { ffi::wizloop_deliver(handle, frame.as_ptr(), frame.len()) }).map(|_| ())
     }
 
     /// A number of the board file in the unit that ends its key, `"select_ns"`; `None` if the file has it not.

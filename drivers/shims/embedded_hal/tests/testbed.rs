@@ -346,3 +346,37 @@ fn a_frame_that_two_threads_clock_is_a_finding() {
     bed.scsn().set_high().unwrap();
     assert_eq!(bed.findings()[0].rule, "frame-of-two-threads");
 }
+
+#[test]
+fn a_station_of_the_tests_own_hears_and_answers() {
+    let bed = testbed("testbed_station").station().build().unwrap();
+    let mut spi = bed.spi_device();
+    write(&mut spi, [0x00, 0x00, 0x0C], &[0x04]); // Sn_MR: MACRAW
+    write(&mut spi, [0x00, 0x01, 0x0C], &[0x01]); // Sn_CR: OPEN
+    let frame = pattern(60);
+    write(&mut spi, [0x00, 0x00, 0x14], &frame); // TX buffer
+    write(&mut spi, [0x00, 0x24, 0x0C], &60u16.to_be_bytes()); // Sn_TX_WR
+    assert_eq!(bed.next_frame(), None);
+    let began = bed.now();
+    write(&mut spi, [0x00, 0x01, 0x0C], &[0x20]); // Sn_CR: SEND
+    bed.advance(Duration::from_millis(1));
+    let sent = bed.next_frame().unwrap();
+    assert_eq!(sent.bytes, frame);
+    assert!(sent.start > began && sent.start < bed.now());
+
+    bed.deliver(&frame).unwrap();
+    bed.advance(Duration::from_millis(1));
+    assert_eq!(read(&mut spi, [0x00, 0x26, 0x08]), 62u16.to_be_bytes()); // Sn_RX_RSR
+    assert_eq!(bed.deliver(&[0; 13]).unwrap_err().code(), ErrorCode::Argument);
+    assert_eq!(bed.pc().udp_open(0).err().unwrap().code(), ErrorCode::State);
+    expect_findings(&bed, &[]);
+}
+
+#[test]
+fn testbeds_have_a_time_each() {
+    let (one, other) = (Testbed::builder().build().unwrap(), Testbed::builder().build().unwrap());
+    one.advance(Duration::from_secs(5));
+    write(&mut one.spi_device(), [0x00, 0x0F, 0x04], &IP.octets());
+    assert_eq!(read(&mut other.spi_device(), [0x00, 0x0F, 0x00]), [0; 4]);
+    assert!(other.now() < Duration::from_secs(1));
+}
