@@ -207,6 +207,7 @@ class Testbed:
         self.name = name
         self.seed = seed
         self._strict = (settings or {}).get("chip.preset") == "strict"
+        # The C ABI itself, in whole nanoseconds, for shims.
         self.raw: Any = module().Testbed(
             name=name,
             board=None if board is None else str(_board_file(str(board))),

@@ -29,7 +29,6 @@ def virtual_time(testbed: Testbed, call_ns: int, drivers: Sequence[str]) -> Iter
     pairs = [(getattr(time, name), function) for name, function in _functions(testbed, call_ns).items()]
     forwards = {id(real): ours for real, ours in pairs}
     backwards = {id(ours): real for real, ours in pairs}
-    before = set(sys.modules)
     changed = [time, *(m for n, m in list(sys.modules.items()) if n in _learned or n.startswith(tuple(drivers)))]
     try:
         for module in changed:
@@ -39,15 +38,16 @@ def virtual_time(testbed: Testbed, call_ns: int, drivers: Sequence[str]) -> Iter
         for module in changed:
             _rebind(module, backwards)
         for name, module in list(sys.modules.items()):
-            if name not in before and _rebind(module, backwards):
+            if _rebind(module, backwards):
                 _learned.add(name)
 
 
 def _rebind(module: ModuleType, functions: dict[int, Callable[..., Any]]) -> bool:
     """Replaces those functions wherever the module has them by name; whether it had any."""
-    names = getattr(module, "__dict__", {})
-    found = {name: functions[id(value)] for name, value in list(names.items()) if id(value) in functions}
-    names.update(found)
+    names = list(getattr(module, "__dict__", {}).items())
+    found = {name: functions[id(value)] for name, value in names if id(value) in functions}
+    for name, function in found.items():
+        setattr(module, name, function)
     return bool(found)
 
 
