@@ -69,11 +69,20 @@ uint16_t ChipAccess::read_socket_counter(uint8_t socket, SocketRegister from) {
 }
 
 bool ChipAccess::command(uint8_t socket, Sn_CR command) {
-  write_socket(socket, SocketRegister::Sn_CR, static_cast<uint8_t>(command));
+  issue(socket, command);
   for (uint32_t poll = 0; poll < poll_limit; ++poll) {
     if (read_socket(socket, SocketRegister::Sn_CR) == 0) return true;
   }
   return false;
+}
+
+bool ChipAccess::has_registers_of_w5500() {
+  const uint8_t patterns_of_mr[] = {0x08, 0x10, 0x00};
+  for (const uint8_t pattern : patterns_of_mr) {
+    write_common(CommonRegister::MR, pattern);
+    if (read_common(CommonRegister::MR) != pattern) return false;
+  }
+  return read_common(CommonRegister::VERSIONR) == w5500::version_w5500;
 }
 
 bool ChipAccess::write_common_array(CommonRegister to, const uint8_t* data, uint16_t count) {

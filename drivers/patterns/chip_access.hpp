@@ -67,6 +67,14 @@ class ChipAccess {
 
   // Writes Sn_CR, then reads it until it is 0. False if it never is.
   bool command(uint8_t socket, Sn_CR command);
+  // Writes Sn_CR and does not look whether the chip took the command.
+  void issue(uint8_t socket, Sn_CR command) {
+    write_socket(socket, SocketRegister::Sn_CR, static_cast<uint8_t>(command));
+  }
+
+  // The check of a W5500 that began with the Arduino library Ethernet 2: MR reads back as 08, 10 and 00, VERSIONR is 4.
+  // Seven frames; ends at the first that differs. PJRC Ethernet, QNEthernet.
+  bool has_registers_of_w5500();
 
   // One frame each on the data bus.
   bool write_common_array(CommonRegister to, const uint8_t* data, uint16_t count);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "drivers/w5500/deadline.hpp"
 #include "sim/core/bytes.hpp"
 #include "sim/core/random.hpp"
 #include "sim/lwip/lwip_library.hpp"
@@ -18,10 +19,9 @@ using wizloop::LwipStack;
 namespace {
 
 constexpr std::uint16_t mtu = 1500;
-constexpr std::uint64_t poll_period_us = 20'000;
-constexpr int frames_in_a_poll = 9;
 constexpr std::uint16_t tcp_buffer_bytes = 8 * 1460;  // TCP_WND and TCP_SND_BUF of the core
 constexpr std::uint16_t heap_bytes = 16'384;          // MEM_SIZE of the core: no frame is larger
+constexpr std::uint32_t link_patience_us = 10'000'000;
 constexpr std::uint32_t client_patience_us = 5'000'000;
 constexpr std::uint32_t flush_patience_us = 300'000;
 constexpr int largest_scale = 4;  // a write that lwIP has no memory for is halved so many times
@@ -30,17 +30,17 @@ ip_addr_t address_of(const std::uint8_t (&ip)[4]) { return lwip_address(wizloop:
 
 }  // namespace
 
-wizloop::Result<std::unique_ptr<LwipMacraw>> LwipMacraw::create(w5500::Bus& bus, w5500::Port& port, std::uint64_t seed,
-                                                                Work work) {
-  std::unique_ptr<LwipMacraw> library{new LwipMacraw{bus, port, std::move(work)}};
+wizloop::Result<std::unique_ptr<LwipMacraw>> LwipMacraw::create(RawDriver& driver, w5500::Port& port, Core core,
+                                                                std::uint64_t seed, Work work) {
+  std::unique_ptr<LwipMacraw> library{new LwipMacraw{driver, port, core, std::move(work)}};
   auto stack = LwipStack::create(*library, wizloop::Random{seed}.stream("board.lwip"), tcp_buffer_bytes);
   if (!stack) return stack.error();
   library->stack_ = std::move(stack).value();
   return library;
 }
 
-LwipMacraw::LwipMacraw(w5500::Bus& bus, w5500::Port& port, Work work)
-    : device_{bus, port}, port_{port}, work_{std::move(work)}, interface_{std::make_unique<netif>()} {}
+LwipMacraw::LwipMacraw(RawDriver& driver, w5500::Port& port, Core core, Work work)
+    : driver_{driver}, port_{port}, core_{core}, work_{std::move(work)}, interface_{std::make_unique<netif>()} {}
 
 LwipMacraw::~LwipMacraw() = default;
 
@@ -75,14 +75,14 @@ auto LwipMacraw::locked(Function function) {
     LwipStack::Call lwip{*stack_};
     return function(lwip);
   }();
-  serve();
+  if (core_ == Core::arduino_pico) serve();
   return result;
 }
 
-// What the core's context does at a tick and whenever its lock is released.
+// What happens at a tick; in the Arduino core also whenever its lock is released.
 void LwipMacraw::serve() {
   if (now_us() >= due_us_) poll();
-  due_us_ = now_us() + poll_period_us;
+  due_us_ = now_us() + period_us_;
 }
 
 std::uint32_t LwipMacraw::run_background() {
@@ -121,34 +121,51 @@ bool LwipMacraw::begin(const NetConfig& config) {
                     stack_->library().ethernet_input);
     lwip->netif_set_default(interface_.get());
   }
-  if (!device_.begin(config.mac)) return false;
+  if (!driver_.begin(config.mac)) return false;
   started_ = true;
-  tick_us_ = due_us_ = now_us() + poll_period_us;
+  tick_us_ = due_us_ = now_us() + period_us_;
+  if (!driver_.link_up()) wait_for_link();
   locked([&](auto& lwip) { return lwip->netif_set_up(interface_.get()), true; });  // announces the address
   return true;
 }
 
+void LwipMacraw::wait_for_link() {
+  const w5500::Deadline deadline(port_, link_patience_us);
+  while (!driver_.link_up() && !deadline.passed()) rest_us(1000);
+}
+
 void LwipMacraw::poll() {
-  take_frames();
+  deliver();
+  period_us_ = driver_.run(*this);
   LwipStack::Call lwip{*stack_};
   lwip->sys_check_timeouts();
 }
 
-void LwipMacraw::take_frames() {
-  for (int taken = 0; taken < frames_in_a_poll; ++taken) {
-    const std::uint16_t bytes = device_.frame_size();
-    if (bytes == 0) return;
-    LwipStack::Call lwip{*stack_};
-    pbuf* frame = bytes < heap_bytes ? lwip->pbuf_alloc(PBUF_RAW, bytes, PBUF_RAM) : nullptr;
-    if (frame == nullptr) {
-      device_.discard_frame(bytes);
-      return;
-    }
-    if (!device_.read_frame(static_cast<std::uint8_t*>(frame->payload), bytes)) {
-      lwip->pbuf_free(frame);
-      return;
-    }
-    work_(bytes);
+std::uint8_t* LwipMacraw::memory_for(std::uint16_t bytes) {
+  LwipStack::Call lwip{*stack_};
+  const bool room = bytes < heap_bytes && arrived_count_ < arrived_.size();
+  arriving_ = room ? lwip->pbuf_alloc(PBUF_RAW, bytes, PBUF_RAM) : nullptr;
+  return arriving_ == nullptr ? nullptr : static_cast<std::uint8_t*>(arriving_->payload);
+}
+
+void LwipMacraw::accept() {
+  arrived_[(first_arrived_ + arrived_count_++) % arrived_.size()] = arriving_;
+  LwipStack::Call lwip{*stack_};
+  if (lwip.outermost()) deliver();
+}
+
+void LwipMacraw::drop() {
+  LwipStack::Call lwip{*stack_};
+  lwip->pbuf_free(arriving_);
+}
+
+void LwipMacraw::deliver() {
+  LwipStack::Call lwip{*stack_};
+  while (arrived_count_ > 0) {
+    pbuf* frame = arrived_[first_arrived_];
+    first_arrived_ = (first_arrived_ + 1) % arrived_.size();
+    --arrived_count_;
+    work_(frame->tot_len);
     if (interface_->input(frame, interface_.get()) != ERR_OK) lwip->pbuf_free(frame);
   }
 }
@@ -157,7 +174,7 @@ std::int8_t LwipMacraw::transmit(const pbuf* frame) {
   if (frame->tot_len > frame_.size()) return ERR_IF;
   stack_->library().pbuf_copy_partial(frame, frame_.data(), frame->tot_len, 0);
   work_(frame->tot_len);
-  return device_.send_frame(frame_.data(), frame->tot_len) ? ERR_OK : ERR_MEM;
+  return driver_.send_frame(frame_.data(), frame->tot_len) ? ERR_OK : ERR_MEM;
 }
 
 // ---- a TCP connection
@@ -198,12 +215,12 @@ void LwipMacraw::let_go() {
   connecting_ = wants_room_ = false;
 }
 
-// Null is the end of the stream. If nothing is left to read then, the core resets the connection.
+// Null is the end of the stream. If nothing is left to read then, the Arduino core resets the connection.
 std::int8_t LwipMacraw::on_stream(pbuf* data) {
   LwipStack::Call lwip{*stack_};
   if (data == nullptr) {
     wants_room_ = false;
-    if (stream_ != nullptr) return ERR_OK;
+    if (stream_ != nullptr || core_ == Core::plain) return ERR_OK;
     tcp_pcb* connection = connection_;
     let_go();
     lwip->tcp_abort(connection);
@@ -360,7 +377,8 @@ void LwipMacraw::consume(std::uint16_t bytes) {
 void LwipMacraw::tcp_stop() {
   run_background();
   if (connection_ != nullptr) locked([&](auto& lwip) { return lwip->tcp_output(connection_); });
-  if (connection_ != nullptr && connection_->state == ESTABLISHED && connection_->snd_buf < tcp_buffer_bytes) {
+  const bool flushes = core_ == Core::arduino_pico && connection_ != nullptr && connection_->state == ESTABLISHED;
+  if (flushes && connection_->snd_buf < tcp_buffer_bytes) {
     port_.delay_us(flush_patience_us);
   }
   if (connection_ != nullptr) {

@@ -16,17 +16,18 @@
 #include <stdint.h>
 
 #include "drivers/patterns/chip_access.hpp"
+#include "drivers/patterns/raw_driver.hpp"
 #include "drivers/w5500/port.hpp"
 
 namespace patterns {
 
-class PicoMacraw {
+class PicoMacraw final : public RawDriver {
  public:
   PicoMacraw(w5500::Bus& bus, w5500::Port& port) : chip_(bus, bus), port_(port) {}
 
   // Software reset, one read of MR, SHAR, buffers, OPEN. It identifies the chip by nothing but Sn_SR: false if that is
   // not SOCK_MACRAW.
-  bool begin(const uint8_t (&mac)[6]);
+  bool begin(const uint8_t (&mac)[6]) override;
 
   // Clears RECV and takes the length of the next frame out of the chip; 0 if there is none. The frame itself must then
   // be read or discarded.
@@ -35,11 +36,12 @@ class PicoMacraw {
   void discard_frame(uint16_t count);
 
   // False on TIMEOUT or if the socket is closed.
-  bool send_frame(const uint8_t* data, uint16_t count);
+  bool send_frame(const uint8_t* data, uint16_t count) override;
+
+  // The core's timer: at most nine frames, every 20 ms.
+  uint32_t run(Receiver& receiver) override;
 
  private:
-  static constexpr uint8_t socket_ = 0;
-
   ChipAccess chip_;
   w5500::Port& port_;
 };

@@ -69,12 +69,7 @@ bool PjrcEthernet::is_w5500() {
     if (chip_.read_common(CommonRegister::MR) == 0) break;
     port_.delay_us(1000);
   }
-  const uint8_t patterns_of_mr[] = {0x08, 0x10, 0x00};
-  for (const uint8_t pattern : patterns_of_mr) {
-    chip_.write_common(CommonRegister::MR, pattern);
-    if (chip_.read_common(CommonRegister::MR) != pattern) return false;
-  }
-  return chip_.read_common(CommonRegister::VERSIONR) == w5500::version_w5500;
+  return chip_.has_registers_of_w5500();
 }
 
 // Reads a counter until two reads in a row agree: two frames at least, also for 0.

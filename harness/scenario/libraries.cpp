@@ -24,6 +24,11 @@ std::span<const LibraryInfo> libraries() {
        {{Rule::buffers_over_committed,
          "the driver gives socket 0 all 16 KiB and leaves 2 KiB to each of the others, which it never opens",
          Origin::library}}},
+      {"mongoose",
+       /*uses_intn=*/false,
+       /*fixed_buffers=*/true,
+       {{Rule::buffers_over_committed, "the driver gives socket 0 all 16 KiB and leaves 2 KiB to each of the others",
+         Origin::library}}},
       {"wizloop", /*uses_intn=*/true},
   };
   return table;

@@ -10,6 +10,8 @@
 #include "drivers/patterns/ethernet3.hpp"
 #include "drivers/patterns/iolibrary.hpp"
 #include "drivers/patterns/lwip_macraw.hpp"
+#include "drivers/patterns/mongoose_macraw.hpp"
+#include "drivers/patterns/pico_macraw.hpp"
 #include "drivers/patterns/pjrc_ethernet.hpp"
 #include "drivers/patterns/wizloop_library.hpp"
 #include "drivers/w5500/burst_bus.hpp"
@@ -66,6 +68,13 @@ Result<std::unique_ptr<World>> World::create(const Setup& setup) {
   return world;
 }
 
+// Null: that library is none of the raw drivers.
+std::shared_ptr<patterns::RawDriver> World::make_raw_driver(std::string_view library) {
+  if (library == "lwip_macraw") return std::make_shared<patterns::PicoMacraw>(*data_bus_, port_);
+  if (library == "mongoose") return std::make_shared<patterns::MongooseMacraw>(*data_bus_, port_);
+  return nullptr;
+}
+
 std::optional<Error> World::build_library(const Setup& setup) {
   const bus::BoardProfile& board = bed_->board();
   if (setup.path != "byte" && setup.path != "burst" && setup.path != "dma") {
@@ -89,9 +98,12 @@ std::optional<Error> World::build_library(const Setup& setup) {
     } else {
       library_ = std::make_shared<patterns::Ethernet3>(*register_bus_, *data_bus_, port_);
     }
-  } else if (setup.library == "lwip_macraw") {
+  } else if (const auto raw = make_raw_driver(setup.library)) {
+    raw_driver_ = raw;
+    using Core = patterns::LwipMacraw::Core;
+    const Core core = setup.library == "lwip_macraw" ? Core::arduino_pico : Core::plain;
     auto library =
-        patterns::LwipMacraw::create(*data_bus_, port_, setup.testbed.seed, [this](std::uint16_t frame_bytes) {
+        patterns::LwipMacraw::create(*raw_driver_, port_, core, setup.testbed.seed, [this](std::uint16_t frame_bytes) {
           const bus::LwipCost& cost = bed_->board().lwip;
           bus().spend(cost.packet + cost.byte * frame_bytes, Account::cpu);
         });

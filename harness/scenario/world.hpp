@@ -9,7 +9,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "drivers/patterns/raw_driver.hpp"
 #include "drivers/patterns/socket_library.hpp"
 #include "drivers/ports/sim/sim_port.hpp"
 #include "drivers/w5500/bus.hpp"
@@ -78,6 +80,7 @@ class World final {
  private:
   World(std::unique_ptr<testbed::Testbed> bed, const Setup& setup);
   std::optional<Error> build_library(const Setup& setup);
+  std::shared_ptr<patterns::RawDriver> make_raw_driver(std::string_view library);
 
   std::unique_ptr<testbed::Testbed> bed_;
   std::uint8_t buffer_kib_;
@@ -85,6 +88,7 @@ class World final {
   SimPort port_;
   std::shared_ptr<w5500::Bus> register_bus_;
   std::shared_ptr<w5500::Bus> data_bus_;
+  std::shared_ptr<patterns::RawDriver> raw_driver_;  // null: the library uses sockets of the chip
   std::shared_ptr<patterns::SocketLibrary> library_;
   std::optional<PricedLibrary> priced_;
 

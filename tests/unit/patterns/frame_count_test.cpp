@@ -4,7 +4,10 @@
 #include <map>
 #include <sstream>
 
+#include "drivers/patterns/mongoose_macraw.hpp"
+#include "drivers/patterns/pico_macraw.hpp"
 #include "tests/unit/patterns/library_fixture.hpp"
+#include "tests/unit/patterns/raw_fixture.hpp"
 
 namespace wizloop::test {
 namespace {
@@ -75,6 +78,22 @@ std::map<std::string, std::string> measure() {
   return cost.cells();
 }
 
+template <typename Driver>
+std::map<std::string, std::string> measure_raw() {
+  RegisterFile chip;
+  FrameLog stack;
+  Measurement cost(chip);
+  RawRig<Driver> rig(chip);
+  chip.stick(0x00, 0x2E, 0xBF);
+  cost.of("begin", 0, [&] { return rig.driver.begin(raw_mac); });
+  rig.settle(stack);
+  cost.of("run, nothing there", 0, [&] { return rig.driver.run(stack) > 0; });
+  rig.deliver(raw_record(payload));
+  cost.of("run, one frame", payload, [&] { return rig.driver.run(stack) > 0 && stack.frames.size() == 1; });
+  cost.of("send_frame", payload, [&] { return rig.driver.send_frame(raw_frame(payload).data(), payload); });
+  return cost.cells();
+}
+
 std::vector<std::string> split(const std::string& line) {
   std::vector<std::string> cells;
   std::istringstream stream(line);
@@ -120,6 +139,14 @@ TEST(FrameCountTest, PjrcEthernetCostsWhatTheReadmeSays) {
 
 TEST(FrameCountTest, IoLibraryCostsWhatTheReadmeSays) {
   EXPECT_EQ(measure<patterns::IoLibrary>(), documented("IoLibrary"));
+}
+
+TEST(FrameCountTest, PicoMacrawCostsWhatTheReadmeSays) {
+  EXPECT_EQ(measure_raw<patterns::PicoMacraw>(), documented("PicoMacraw"));
+}
+
+TEST(FrameCountTest, MongooseMacrawCostsWhatTheReadmeSays) {
+  EXPECT_EQ(measure_raw<patterns::MongooseMacraw>(), documented("MongooseMacraw"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "drivers/patterns/pico_macraw.hpp"
 #include "drivers/ports/sim/sim_port.hpp"
 #include "drivers/w5500/burst_bus.hpp"
 #include "sim/net/services/pattern.hpp"
@@ -68,7 +69,10 @@ class LwipMacrawTest : public testing::Test {
                 .value()},
         port{bed->queue(), bed->bus(), bed->chip(), bed->board(), false},
         bus{port},
-        library{patterns::LwipMacraw::create(bus, port, seed, [this](std::uint16_t) { ++packets; }).value()} {
+        driver{bus, port},
+        library{patterns::LwipMacraw::create(driver, port, patterns::LwipMacraw::Core::arduino_pico, seed,
+                                             [this](std::uint16_t) { ++packets; })
+                    .value()} {
     bed->link().observe(cable);
     bed->bus().start_watchdog(120s);
   }
@@ -106,6 +110,7 @@ class LwipMacrawTest : public testing::Test {
   std::unique_ptr<testbed::Testbed> bed;
   SimPort port;
   w5500::BurstBus bus;
+  patterns::PicoMacraw driver;
   std::uint64_t packets = 0;
   std::unique_ptr<patterns::LwipMacraw> library;
   CableLog cable;
