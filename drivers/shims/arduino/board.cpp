@@ -25,7 +25,7 @@ Board& Board::it() {
   return board;
 }
 
-[[noreturn]] void end_sketch(int result) { throw SketchEnds{result}; }
+[[noreturn]] void end_sketch(int result) { throw SketchEnds{result, false}; }
 
 int Board::attach(wizloop_t* bed, int scsn, int rstn, int intn) {
   const bool first = chips_.empty();
@@ -80,7 +80,7 @@ void Board::level_up() {
 void Board::end_if_over() {
   if (now_ps() >= ends_at_ps_ && std::uncaught_exceptions() == 0) {
     never_end();
-    end_sketch(0);
+    throw SketchEnds{0, true};
   }
 }
 

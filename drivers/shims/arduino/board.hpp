@@ -115,6 +115,7 @@ class Board {
 // Leaves the sketch: its destructors run.
 struct SketchEnds {
   int result;
+  bool time_is_over;
 };
 [[noreturn]] void end_sketch(int result);
 

@@ -46,18 +46,26 @@ void stop_at(const std::string& line) {
   wizloop_arduino::end_sketch(0);
 }
 
+// A call of setup() or loop() that has gone on for more than half of the time when it is over has hung.
 int run(std::uint64_t run_ms) {
   Board& board = Board::it();
+  const char* running = "setup";
+  std::uint64_t began_ms = 0;
   try {
     board.end_after(run_ms * ns_per_ms);
     if (setup != nullptr) setup();
+    running = "loop";
     while (true) {
+      began_ms = board.since_boot_ns() / ns_per_ms;
       if (loop != nullptr) loop();
       board.pay_loop();
     }
   } catch (const wizloop_arduino::SketchEnds& end) {
     board.never_end();
-    return end.result;
+    const std::uint64_t gone_ms = board.since_boot_ns() / ns_per_ms - began_ms;
+    if (!end.time_is_over || stop || gone_ms <= run_ms / 2) return end.result;
+    std::printf("%s() has not returned for %llu ms\n", running, static_cast<unsigned long long>(gone_ms));
+    return 1;
   }
 }
 

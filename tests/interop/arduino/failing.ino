@@ -1,4 +1,4 @@
-// Five ways to end badly, or not at all.
+// Ways to end badly, or not at all.
 #include <SPI.h>
 #include <wizloop_arduino.h>
 
@@ -7,10 +7,19 @@ void setup() {
   if (WAY == 1) wizloop_arduino_end(7);
   if (WAY == 2) exit(0);
   if (WAY == 3) SPI.transfer(0x39);
-  if (WAY == 4) {
-    Serial.println(F("waiting"));
-    while (digitalRead(2) == HIGH) continue;
+  if (WAY == 4) wait_for_a_pin();
+}
+
+void loop() {
+  if (WAY == 5) wait_for_a_pin();
+  if (WAY == 6 && Serial.available() == 0) delay(20);
+  if (WAY == 6 && Serial.available() > 0) {
+    const long first = Serial.readStringUntil(' ').toInt();
+    const long second = Serial.parseInt();
+    if (Serial.read() == '.') Serial.println(first + second);
   }
 }
 
-void loop() {}
+void wait_for_a_pin() {
+  while (digitalRead(2) == HIGH) continue;
+}
