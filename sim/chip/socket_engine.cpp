@@ -60,7 +60,7 @@ void SocketEngine::command(Socket& socket, std::uint8_t code) {
   socket.command = code;
   socket.command_accepted = context_.queue.now() + context_.latencies.command_accepted;
   if (context_.trace.wanted()) {
-    context_.trace.emit(context_.queue.now(), place(socket), "command", {{"Sn_CR", std::int64_t{code}}});
+    context_.trace.emit(context_.queue.now(), place(socket), "command", {{"Sn_CR", RegisterValue{code}}});
   }
   const std::uint8_t before = socket.status();
   execute(socket, code);
@@ -511,7 +511,7 @@ void SocketEngine::raise(Socket& socket, std::uint8_t causes) {
   socket.interrupts |= causes;
   socket.latest_causes.set(causes, context_.queue.now());
   if (context_.trace.wanted()) {
-    context_.trace.emit(context_.queue.now(), place(socket), "interrupt", {{"Sn_IR", std::int64_t{causes}}});
+    context_.trace.emit(context_.queue.now(), place(socket), "interrupt", {{"Sn_IR", RegisterValue{causes}}});
   }
   listener_.on_interrupts_changed();
 }
@@ -535,7 +535,7 @@ void SocketEngine::set_status(Socket& socket, std::uint8_t status) {
 void SocketEngine::note_status(Socket& socket, std::uint8_t before) {
   if (before == socket.status() || !context_.trace.wanted()) return;
   context_.trace.emit(context_.queue.now(), place(socket), "status",
-                      {{"from", std::int64_t{before}}, {"to", std::int64_t{socket.status()}}});
+                      {{"from", RegisterValue{before}}, {"to", RegisterValue{socket.status()}}});
 }
 
 // Timers -------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,13 @@ std::string to_text(const TraceEvent& event) {
   std::string line = fmt::format("{} {} {}", to_text(event.at), event.place, event.verb);
   for (const TraceField& field : event.fields) {
     line += fmt::format(" {}=", field.name);
-    std::visit([&line](auto value) { line += fmt::format("{}", value); }, field.value);
+    if (const auto* shown = std::get_if<RegisterValue>(&field.value)) {
+      line += fmt::format("0x{:02x}", shown->value);
+    } else if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+      line += *text;
+    } else {
+      line += fmt::format("{}", std::get<std::int64_t>(field.value));
+    }
   }
   return line;
 }

@@ -17,9 +17,14 @@
 
 namespace wizloop {
 
+// The value of a register, printed in hexadecimal as datasheets do: 0x14.
+struct RegisterValue {
+  std::uint8_t value;
+};
+
 struct TraceField {
   std::string_view name;
-  std::variant<std::int64_t, std::string_view> value;
+  std::variant<std::int64_t, std::string_view, RegisterValue> value;
 };
 
 struct TraceEvent {

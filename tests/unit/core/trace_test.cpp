@@ -36,6 +36,14 @@ TEST(TraceTest, PrintsTextAndNegativeFieldsAndNoFields) {
               ElementsAre("0.000000000000 net.link drop cause=loss offset=-1", "0.000000000001 chip reset"));
 }
 
+TEST(TraceTest, PrintsRegistersInHexadecimal) {
+  TextSink sink;
+  Trace trace;
+  trace.add(sink);
+  trace.emit(Instant{}, "chip.s0", "status", {{"from", RegisterValue{0x00}}, {"to", RegisterValue{0x1C}}});
+  EXPECT_THAT(sink.lines, ElementsAre("0.000000000000 chip.s0 status from=0x00 to=0x1c"));
+}
+
 TEST(TraceTest, PrintsSecondsWithTwelveDecimals) {
   EXPECT_EQ(to_text(Instant{}), "0.000000000000");
   EXPECT_EQ(to_text(Instant{} + picoseconds(7)), "0.000000000007");

@@ -380,7 +380,7 @@ TEST(ScenarioTest, CaptureAndTraceAreWritten) {
   ASSERT_TRUE(std::getline(trace, line));
   EXPECT_EQ(line, "0.000000000000 chip.phy link_up mbit_s=100 duplex=full partner_duplex=full");
   ASSERT_TRUE(std::getline(trace, line));
-  EXPECT_THAT(line, HasSubstr(" chip.s0 command Sn_CR="));
+  EXPECT_THAT(line, HasSubstr(" chip.s0 command Sn_CR=0x"));
   RunRequest without = wanted;
   without.pcap_file.reset();
   without.trace_file.reset();
