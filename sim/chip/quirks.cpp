@@ -35,7 +35,7 @@ const std::array<QuirkSpec, quirk_count> table = {{
      {"eighth_edge", "next_byte"},
      Trust::inferred,
      "mid-frame effects of Sn_CR",
-     "when a written register byte takes effect: at its last rising edge, or as the next byte or the deselect comes"},
+     "when a written byte takes effect: at its last rising edge, or as the next byte or the deselect comes"},
     {Quirk::address_wrap,
      "address_wrap",
      {"wraps", "sticks"},

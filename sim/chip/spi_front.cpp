@@ -58,7 +58,13 @@ std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
     case Phase::data:
       ++data_bytes_;
       if (is_buffer_) {
-        if (is_write_) ring_->write(address_, mosi);
+        if (is_write_) {
+          if (commits_late_) [[unlikely]] {
+            pending_ = Pending{ring_, address_, mosi};
+          } else {
+            ring_->write(address_, mosi);
+          }
+        }
       } else if (is_write_) {
         write_register(mosi);
       } else {
@@ -86,6 +92,7 @@ void SpiFront::begin_data(std::uint8_t control) {
   phase_ = Phase::data;
   const auto shown = quirks_.peek<WriteDataMiso>(Quirk::write_data_miso);
   echoes_ = shown == WriteDataMiso::echo;
+  commits_late_ = quirks_.peek<ByteCommit>(Quirk::byte_commit) == ByteCommit::next_byte;
   write_miso_ = shown == WriteDataMiso::ones ? std::uint8_t{0xFF} : std::uint8_t{0x00};
   next_miso_ = is_write_ ? write_miso_ : fetch();
 }
@@ -101,8 +108,9 @@ std::size_t SpiFront::fixed_length(std::uint8_t om) {
 }
 
 void SpiFront::write_register(std::uint8_t value) {
-  if (quirks_.choice<ByteCommit>(Quirk::byte_commit) == ByteCommit::next_byte) {
-    pending_ = Pending{address_, value};
+  quirks_.touch(Quirk::byte_commit);
+  if (commits_late_) {
+    pending_ = Pending{nullptr, address_, value};
   } else {
     access_.write_register(block_, address_, value);
   }
@@ -110,7 +118,11 @@ void SpiFront::write_register(std::uint8_t value) {
 
 void SpiFront::commit_pending() {
   if (!pending_) return;
-  access_.write_register(block_, pending_->address, pending_->value);
+  if (pending_->ring != nullptr) {
+    pending_->ring->write(pending_->address, pending_->value);
+  } else {
+    access_.write_register(block_, pending_->address, pending_->value);
+  }
   pending_.reset();
 }
 
@@ -148,13 +160,10 @@ void SpiFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std:
     if (miso != nullptr) std::memset(miso, 0, count);
     return;
   }
+  if (pending_) commit_pending();
   data_bytes_ += count;
   if (is_write_) {
-    if (mosi != nullptr) {
-      ring_->write(address_, mosi, count);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) ring_->write(static_cast<std::uint16_t>(address_ + i), 0);
-    }
+    write_buffer(mosi, count);
     if (miso != nullptr) show_while_written(mosi, miso, count);
     advance_address(count);
   } else {
@@ -166,6 +175,19 @@ void SpiFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std:
     next_miso_ = fetch();
   }
   if (fixed_left_ != 0) finish_fixed_bytes(count);
+}
+
+// `mosi` may be null: zeros.
+void SpiFront::write_buffer(const std::uint8_t* mosi, std::size_t count) {
+  const std::size_t at_once = commits_late_ ? count - 1 : count;
+  if (mosi != nullptr) {
+    ring_->write(address_, mosi, at_once);
+  } else {
+    for (std::size_t i = 0; i < at_once; ++i) ring_->write(static_cast<std::uint16_t>(address_ + i), 0);
+  }
+  if (at_once == count) return;
+  const std::uint8_t last = mosi != nullptr ? mosi[at_once] : std::uint8_t{0};
+  pending_ = Pending{ring_, static_cast<std::uint16_t>(address_ + at_once), last};
 }
 
 void SpiFront::show_while_written(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {

@@ -82,8 +82,9 @@ class SpiFront final : public SpiTarget {
  private:
   enum class Phase : std::uint8_t { address_high, address_low, control, data, spent };
 
-  // A register byte that waits for ByteCommit::next_byte.
+  // A byte that waits for ByteCommit::next_byte; `ring` is null for a register.
   struct Pending {
+    Ring* ring;
     std::uint16_t address;
     std::uint8_t value;
   };
@@ -100,6 +101,7 @@ class SpiFront final : public SpiTarget {
   void begin_data(std::uint8_t control);
   std::size_t fixed_length(std::uint8_t om);
   void write_register(std::uint8_t value);
+  void write_buffer(const std::uint8_t* mosi, std::size_t count);
   void commit_pending();
   void advance_address(std::size_t count);
   std::uint8_t fetch();
@@ -125,6 +127,7 @@ class SpiFront final : public SpiTarget {
   std::uint8_t next_miso_ = 0;
   std::uint8_t write_miso_ = 0;  // while data is written: 0x00, 0xFF, or the MOSI byte before
   bool echoes_ = false;
+  bool commits_late_ = false;  // ByteCommit::next_byte
   std::optional<Pending> pending_;
   std::size_t data_bytes_ = 0;    // of this select, for whoever watches
   std::size_t bytes_before_ = 0;  // how many of them belong to frames that are over

@@ -117,6 +117,27 @@ TEST(SpiQuirkTest, ByteCommitWithTheNextByteOrTheDeselect) {
   EXPECT_EQ(board.chip.peek(Block{0}, common::RCR), 3);
 }
 
+TEST(SpiQuirkTest, ByteCommitHoldsBufferBytesTooOneByOneAndInBulk) {
+  const auto in_memory = [](QuirkBoard& board) { return board.chip.peek(Block{TestBoard::tx_of(0)}, 1); };
+  for (const bool bulk : {false, true}) {
+    QuirkBoard board{"byte_commit", "next_byte"};
+    board.write(TestBoard::tx_of(0), 0, {0xA0, 0xA1, 0xA2});
+    auto& spi = board.chip.spi();
+    spi.select();
+    for (const int byte : {0x00, 0x00, 0x14}) spi.exchange(static_cast<std::uint8_t>(byte));
+    const std::uint8_t data[] = {0xB0, 0xB1};
+    if (bulk) {
+      spi.exchange_quiet(data, nullptr, 2);
+    } else {
+      for (const std::uint8_t byte : data) spi.exchange(byte);
+    }
+    EXPECT_EQ(in_memory(board), 0xA1) << bulk;
+    spi.deselect();
+    EXPECT_EQ(in_memory(board), 0xB1) << bulk;
+    EXPECT_THAT(board.read(TestBoard::tx_of(0), 0, 3), ElementsAre(0xB0, 0xB1, 0xA2)) << bulk;
+  }
+}
+
 TEST(SpiQuirkTest, AddressSticksAtItsEnd) {
   QuirkBoard board{"address_wrap", "sticks"};
   board.write(0, 0xFFFF, {0x00, 0x10});
