@@ -503,6 +503,7 @@ void Judge::on_command(const Socket& socket, std::uint8_t code) {
       }
       return;
     default:
+      if (code >= sn_cr::PCON && code <= sn_cr::PPP_last) on_pppoe_command(socket, code);
       return;
   }
 }
@@ -531,6 +532,11 @@ void Judge::on_open(const Socket& socket) {
         other.socket);
   }
   const std::uint8_t mode = socket.bytes[socket::Sn_MR];
+  if (context_.common.mode(mr::PPPoE)) on_pppoe_framing();
+  if ((mode & sn_mr::protocol) == sn_mr::PPPoE) {
+    add(Rule::not_modelled,
+        fmt::format("S{} Sn_MR = 0x{:02X} (PPPoE): OPEN leaves the socket closed here", socket.number, mode), &socket);
+  }
   if ((mode & sn_mr::protocol) != sn_mr::UDP || (mode & sn_mr::MULTI) == 0) return;
   const wire::Ipv4Address group = socket.dipr();
   const wire::MacAddress wanted = {0x01,
@@ -602,7 +608,17 @@ void Judge::on_send_while_sending(const Socket& socket) {
       &socket);
 }
 
-void Judge::on_not_modelled(std::string_view what) { add(Rule::not_modelled, what); }
+void Judge::on_pppoe_framing() {
+  add(Rule::not_modelled,
+      "MR bit 3 (PPPoE) is set: frames leave as plain IPv4 over Ethernet here, without PPPoE and PPP headers, and "
+      "PHAR, "
+      "PSID, PMRU, PTIMER and PMAGIC do nothing");
+}
+
+void Judge::on_pppoe_command(const Socket& socket, std::uint8_t code) {
+  add(Rule::not_modelled,
+      fmt::format("S{} Sn_CR = 0x{:02X} (a PPPoE command): nothing happens here", socket.number, code), &socket);
+}
 
 void Judge::on_duplex_mismatch(const wire::LinkModes& modes, std::uint8_t phycfgr) {
   constexpr std::uint8_t OPMD = 0x40;

@@ -60,7 +60,8 @@ class Judge {
   // SEND takes over Sn_TX_WR: `length` bytes, where Sn_TX_FSR was `free`.
   void on_send(const Socket& socket, std::uint16_t length, std::uint16_t free);
   void on_send_while_sending(const Socket& socket);
-  void on_not_modelled(std::string_view what);
+  // PPPoE, by each of its ways in: MR while a socket is opened or an IP frame leaves, Sn_MR at OPEN, a command.
+  void on_pppoe_framing();
   // The link is up in a forced mode, and its other end has the other duplex.
   void on_duplex_mismatch(const wire::LinkModes& modes, std::uint8_t phycfgr);
 
@@ -126,6 +127,7 @@ class Judge {
   void on_size_write(const Socket& socket, std::uint16_t offset, std::uint8_t value);
   void on_command(const Socket& socket, std::uint8_t code);
   void on_open(const Socket& socket);
+  void on_pppoe_command(const Socket& socket, std::uint8_t code);
   void check_addresses(const Socket& socket, std::uint8_t code);
 
   void watch_receive(Watched& of);

@@ -59,7 +59,8 @@ namespace sn_mr {
 inline constexpr std::uint8_t MULTI = 0x80, BCASTB = 0x40, ND = 0x20, UCASTB = 0x10, protocol = 0x0F;
 inline constexpr std::uint8_t MC = 0x20;                              // with MULTI: IGMP version 1
 inline constexpr std::uint8_t MFEN = 0x80, MMB = 0x20, MIP6B = 0x10;  // in MACRAW
-inline constexpr std::uint8_t CLOSED = 0, TCP = 1, UDP = 2, IPRAW = 3, MACRAW = 4;
+inline constexpr std::uint8_t CLOSED = 0, TCP = 1, UDP = 2, IPRAW = 3, MACRAW = 4,
+                              PPPoE = 5;  // socket 0 of older siblings
 }  // namespace sn_mr
 namespace sn_ir {
 inline constexpr std::uint8_t SENDOK = 0x10, TIMEOUT = 0x08, RECV = 0x04, DISCON = 0x02, CON = 0x01, all = 0x1F;
@@ -67,7 +68,8 @@ inline constexpr std::uint8_t SENDOK = 0x10, TIMEOUT = 0x08, RECV = 0x04, DISCON
 namespace sn_cr {
 inline constexpr std::uint8_t OPEN = 0x01, LISTEN = 0x02, CONNECT = 0x04, DISCON = 0x08, CLOSE = 0x10, SEND = 0x20,
                               SEND_MAC = 0x21, SEND_KEEP = 0x22, RECV = 0x40;
-}
+inline constexpr std::uint8_t PCON = 0x23, PPP_last = 0x28;  // PPPoE commands of older siblings
+}  // namespace sn_cr
 namespace sn_sr {
 inline constexpr std::uint8_t CLOSED = 0x00, ARP = 0x01, INIT = 0x13, LISTEN = 0x14, SYNSENT = 0x15, SYNRECV = 0x16,
                               ESTABLISHED = 0x17, FIN_WAIT = 0x18, CLOSING = 0x1A, TIME_WAIT = 0x1B, CLOSE_WAIT = 0x1C,

@@ -639,7 +639,7 @@ void SocketEngine::transmit_arp_request(Socket& socket) {
 
 void SocketEngine::finish_ip_frame(wire::Frame& frame, Socket& socket, wire::Ipv4Address destination,
                                    std::uint8_t protocol, std::size_t payload_bytes) {
-  if (context_.common.mode(mr::PPPoE)) judge_.on_not_modelled("PPPoE framing (MR.PPPoE = 1)");
+  if (context_.common.mode(mr::PPPoE)) judge_.on_pppoe_framing();
   wire::EthernetHeader{socket.dhar(), context_.common.shar(), wire::type_ipv4}.emit(frame.bytes.data());
   wire::Ipv4Header ip;
   ip.tos = socket.bytes[socket::Sn_TOS];

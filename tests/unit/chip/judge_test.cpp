@@ -1009,6 +1009,41 @@ TEST_F(LeaseTest, OffersAndOtherDatagramsGrantNothing) {
   EXPECT_THAT(seen(Rule::lease_not_applied), IsEmpty());
 }
 
+// What is not modelled -----------------------------------------------------------------------------------------------
+
+TEST_F(JudgeTest, PppoeBitIsNotModelledWhenASocketIsOpenedUnderIt) {
+  board.write(0, common::MR, {mr::PPPoE});  // as drivers do that probe for the chip
+  EXPECT_THAT(seen(Rule::not_modelled), IsEmpty());
+  open_udp();
+  ASSERT_THAT(seen(Rule::not_modelled), SizeIs(1));
+  EXPECT_THAT(seen(Rule::not_modelled)[0], HasSubstr("MR bit 3 (PPPoE) is set: frames leave as plain IPv4"));
+}
+
+TEST_F(JudgeTest, PppoeBitIsNotModelledWhenAFrameLeavesUnderIt) {
+  open_udp();
+  board.write(0, common::MR, {mr::PPPoE});
+  EXPECT_THAT(seen(Rule::not_modelled), IsEmpty());
+  board.send(0, {1});
+  finish_send();
+  ASSERT_THAT(seen(Rule::not_modelled), SizeIs(1));
+  EXPECT_THAT(seen(Rule::not_modelled)[0], HasSubstr("MR bit 3 (PPPoE) is set: frames leave as plain IPv4"));
+}
+
+TEST_F(JudgeTest, PppoeSocketModeIsNotModelled) {
+  board.set8(0, socket::Sn_MR, 0x05);
+  board.command(0, sn_cr::OPEN);
+  EXPECT_THAT(seen(Rule::not_modelled), ElementsAre("S0 Sn_MR = 0x05 (PPPoE): OPEN leaves the socket closed here"));
+  EXPECT_EQ(board.status(0), sn_sr::CLOSED);
+}
+
+TEST_F(JudgeTest, EachPppoeCommandIsNotModelled) {
+  for (std::uint8_t code = 0x22; code <= 0x29; ++code) board.command(0, code);
+  const auto found = seen(Rule::not_modelled);
+  ASSERT_THAT(found, SizeIs(6));
+  EXPECT_EQ(found[0], "S0 Sn_CR = 0x23 (a PPPoE command): nothing happens here");
+  EXPECT_EQ(found[5], "S0 Sn_CR = 0x28 (a PPPoE command): nothing happens here");
+}
+
 // PHY ----------------------------------------------------------------------------------------------------------------
 
 struct Port {
