@@ -64,7 +64,8 @@ Result<Datagram> UdpSocket::next_datagram() {
   if (!skipped) return skipped.error();
   const Deadline deadline(port(), command_timeout_us);
   if (received() == 0) {
-    const Result<Sn_SR> state = settle(deadline);
+    Result<Sn_SR> state = settle(deadline);
+    if (state && state.value() != Sn_SR::SOCK_UDP) state = settle(deadline);  // a byte misread once closes no socket
     if (!state) return state.error();
     if (state.value() != Sn_SR::SOCK_UDP) return Error::wrong_state;
     const Error error = refresh_received();
@@ -115,7 +116,8 @@ Result<void> UdpSocket::close() {
 }
 
 Error UdpSocket::finish(const Deadline& deadline) {
-  const Result<Sn_SR> state = finish_send(deadline);
+  Result<Sn_SR> state = finish_send(deadline);
+  if (state && state.value() != Sn_SR::SOCK_UDP) state = finish_send(deadline);  // at the second look too?
   if (!state) return state.error();
   if (state.value() != Sn_SR::SOCK_UDP) return Error::wrong_state;
   const bool sent = in_flight_ > 0;

@@ -351,5 +351,35 @@ TEST_P(UdpSocketTest, EndsEachCallWhenMisoIsStuck) {
   }
 }
 
+// One wrong byte on MISO where Sn_SR is read: the socket is as open as before.
+TEST_P(UdpSocketTest, TakesASecondLookBeforeItBelievesThatItIsClosed) {
+  for (const auto misread : Bytes{0x00, 0x02, 0x62, 0xFF}) {
+    open();
+    int wrong = 1;
+    fake.on_read = [&](unsigned block, unsigned offset, std::uint8_t value) {
+      return block == 5 && offset == 0x03 && wrong-- > 0 ? misread : value;
+    };
+    EXPECT_TRUE(send({1})) << int{misread};
+    wrong = 1;
+    EXPECT_TRUE(send({2})) << int{misread};
+    wrong = 1;
+    EXPECT_EQ(socket.next_datagram().error(), Error::no_datagram) << int{misread};
+    arrive({3});
+    wrong = 1;
+    EXPECT_TRUE(socket.next_datagram()) << int{misread};
+    wrong = 1;
+    EXPECT_TRUE(socket.flush(50000)) << int{misread};
+    fake.on_read = nullptr;
+    ASSERT_TRUE(socket.close());
+  }
+}
+
+TEST_P(UdpSocketTest, BelievesASocketThatIsClosedTwice) {
+  open();
+  fake.set_state(1, 0x00);
+  EXPECT_EQ(send({1}).error(), Error::wrong_state);
+  EXPECT_EQ(socket.next_datagram().error(), Error::wrong_state);
+}
+
 }  // namespace
 }  // namespace wizloop::test
