@@ -312,7 +312,7 @@ void Receiver::reply_unreachable(const wire::EthernetHeader& ethernet, const wir
 
 void Receiver::send_reply(wire::FramePtr frame, const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip,
                           std::uint8_t protocol, std::size_t payload_bytes, Instant ready) {
-  // To the MAC that the packet came from: no ARP (sibling, F4245).
+  // To the MAC that the packet came from: no ARP (sibling W5100, forum.wiznet.io topic 4245).
   wire::EthernetHeader{ethernet.source, context_.common.shar(), wire::type_ipv4}.emit(frame->bytes.data());
   wire::Ipv4Header header;
   header.ttl = reply_ttl;

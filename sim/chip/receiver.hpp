@@ -1,6 +1,6 @@
 // Frames from the cable: which socket or which part of the stack takes them, and what the stack itself answers (ARP,
 // ICMP echo, port unreachable, RST). No IP fragments, no options beyond skipping them; bad checksums are dropped
-// silently (facts 5.3).
+// silently.
 #pragma once
 
 #include "sim/chip/context.hpp"

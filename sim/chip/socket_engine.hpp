@@ -36,7 +36,8 @@ class SocketEngine {
   void command(Socket& socket, std::uint8_t code);
   // The same, but a fault makes the chip take so long over it.
   void command_late(Socket& socket, std::uint8_t code, Duration delay);
-  // Sn_TX_FSR: size less what is not yet free again. Nonsense pointers give nonsense, as on silicon (observed, F8287).
+  // Sn_TX_FSR: size less what is not yet free again. Nonsense pointers give nonsense, as on silicon (observed,
+  // forum.wiznet.io topic 8287).
   std::uint16_t tx_free_size(const Socket& socket);
   // Everything to reset values (MR.RST, RSTn).
   void reset();

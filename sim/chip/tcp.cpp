@@ -132,8 +132,9 @@ TcpSegment TcpConnection::take_output(const TcpSettings& settings, Instant now) 
       }
       occupied = 1;
     } else if (const std::uint32_t bytes = sendable_bytes(); bytes > 0) {
-      const bool pushes = snd_nxt_ + bytes == snd_end_ ||
-                          settings.quirks.choice<Psh>(Quirk::psh) == Psh::every_segment;  // observed, F5213
+      const bool pushes =
+          snd_nxt_ + bytes == snd_end_ ||
+          settings.quirks.choice<Psh>(Quirk::psh) == Psh::every_segment;  // observed, forum.wiznet.io topic 5213
       const std::uint8_t flags = pushes ? TcpHeader::ack | TcpHeader::psh : TcpHeader::ack;
       segment = make(flags, snd_nxt_, static_cast<std::uint16_t>(bytes));
       occupied = bytes;

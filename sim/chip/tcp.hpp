@@ -1,4 +1,4 @@
-// One TCP connection of the W5500 (facts: datasheet 4.2, RTR/RCR in 4.1; RFC 9293 where the datasheet is silent) as
+// One TCP connection of the W5500 (datasheet 4.2, RTR/RCR in 4.1; RFC 9293 where the datasheet is silent) as
 // steps without a clock or a queue: each takes the instant at which it happens. Whoever drives it asks next_output()
 // when something is ready to leave, takes it with take_output(), and calls on_deadline() when deadline() has come.
 //
