@@ -25,7 +25,7 @@ namespace wizloop::chip {
 class Chip final : public wire::FrameSink, private BlockAccess, private InterruptListener, private LinkListener {
  public:
   // Powered up with everything at reset values, no cable, no link. Chance comes from the streams "chip.isn",
-  // "chip.memory.tx" and "chip.memory.rx".
+  // "chip.group_reports", "chip.memory.tx" and "chip.memory.rx".
   Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& findings, const Random& random,
        const ChipConfig& config = {});
   Chip(const Chip&) = delete;

@@ -26,6 +26,7 @@ struct Context {
   BufferMemory tx_memory;
   BufferMemory rx_memory;
   RandomStream isn;
+  RandomStream group_reports;
   ChipFaults faults{};
   LatestCauses latest_causes{};  // of IR
   std::uint16_t ip_identification = 0;

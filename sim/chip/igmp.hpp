@@ -30,6 +30,14 @@ class GroupMember {
     return member_ && query.type == wire::Igmp::query && (query.group == 0 || query.group == group_);
   }
   void report_at(Instant ready) { report_ready_ = std::min(report_ready_, ready); }
+  // A report that is due later than `latest` is brought forward to `drawn`; one that is due before stays (RFC 2236 3).
+  void report_by(Instant latest, Instant drawn) {
+    if (report_ready_ > latest) report_ready_ = drawn;
+  }
+  // Another member has reported `group`: one report is enough for the routers.
+  void on_report_heard(wire::Ipv4Address group) {
+    if (member_ && group == group_) report_ready_ = Instant::max();
+  }
   Instant next_output() const { return report_ready_; }
   void on_report_leaves() { report_ready_ = Instant::max(); }
 

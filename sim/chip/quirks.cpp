@@ -368,6 +368,14 @@ const std::array<QuirkSpec, quirk_count> table = {{
      Trust::observed,
      "forum.wiznet.io topic 4208; ioLibrary_Driver, w6100.h; datasheet 4.2 says exchanged",
      "which data must have passed before keep-alives are sent"},
+    {Quirk::group_query_answer,
+     "group_query_answer",
+     {"at_once", "random_delay"},
+     Trust::unverified,
+     assumption,
+     "when an IGMP query is answered: at once, or as RFC 2236 3 asks, after a random time up to the query's Max "
+     "Response "
+     "Time (10 s in version 1) unless another host's report is heard before"},
 }};
 
 }  // namespace

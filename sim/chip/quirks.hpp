@@ -77,6 +77,7 @@ enum class Quirk : std::uint8_t {
   mss_without_option,
   tcp_transmissions,
   keepalive_needs,
+  group_query_answer,
 };
 inline constexpr std::size_t quirk_count = 60;
 
@@ -152,6 +153,7 @@ enum class Psh : std::uint8_t { every_segment, last_segment };
 enum class MssWithoutOption : std::uint8_t { rfc_536, own };
 enum class TcpTransmissions : std::uint8_t { rcr_plus_1, rcr_plus_2 };
 enum class KeepaliveNeeds : std::uint8_t { sent_byte, any_byte };
+enum class GroupQueryAnswer : std::uint8_t { at_once, random_delay };
 
 class Quirks {
  public:

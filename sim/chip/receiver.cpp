@@ -138,7 +138,7 @@ bool Receiver::on_ipv4(const wire::EthernetHeader& ethernet, Bytes packet, Insta
     case wire::protocol_tcp:
       return to_us && on_tcp(ethernet, *ip, payload, arrived);
     case wire::protocol_igmp:
-      if (const auto igmp = wire::Igmp::parse(payload)) engine_.on_group_query(*igmp, arrived);
+      if (const auto igmp = wire::Igmp::parse(payload)) engine_.on_group_message(*igmp, arrived);
       break;
     case wire::protocol_icmp:
       if (to_us) on_icmp(ethernet, *ip, payload, arrived);

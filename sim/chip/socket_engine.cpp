@@ -490,9 +490,22 @@ void SocketEngine::note_dropped(const Socket& socket, std::size_t bytes) {
                       {{"bytes", static_cast<std::int64_t>(bytes)}});
 }
 
-void SocketEngine::on_group_query(const wire::Igmp& query, Instant arrived) {
+void SocketEngine::on_group_message(const wire::Igmp& message, Instant arrived) {
+  const bool delays =
+      context_.quirks.peek<GroupQueryAnswer>(Quirk::group_query_answer) == GroupQueryAnswer::random_delay;
+  const Instant earliest = arrived + context_.latencies.query_to_report;
+  const Duration longest = message.max_response();
   for (auto& socket : sockets_) {
-    if (socket->group.is_asked_by(query)) socket->group.report_at(arrived + context_.latencies.query_to_report);
+    if (delays && message.is_report()) socket->group.on_report_heard(message.group);
+    if (!socket->group.is_asked_by(message)) continue;
+    context_.quirks.touch(Quirk::group_query_answer);
+    if (delays) {
+      const auto drawn = context_.group_reports.below(static_cast<std::uint64_t>(longest.count()) + 1);
+      const Duration delay = picoseconds(static_cast<std::int64_t>(drawn));
+      socket->group.report_by(arrived + longest, std::max(earliest, arrived + delay));
+    } else {
+      socket->group.report_at(earliest);
+    }
   }
   pump();
 }

@@ -58,8 +58,8 @@ class SocketEngine {
   // The same for IPRAW and MACRAW, whose room is looked at when the packet is in.
   void on_ip_packet(Socket& socket, wire::Ipv4Address source, Bytes payload);
   void on_raw_frame(Socket& socket, Bytes frame);
-  // An IGMP query whose last bit came in at `arrived`.
-  void on_group_query(const wire::Igmp& query, Instant arrived);
+  // An IGMP message whose last bit came in at `arrived`: a query, or another member's report.
+  void on_group_message(const wire::Igmp& message, Instant arrived);
   // The socket that is open as MACRAW, or null.
   const Socket* macraw() const { return socket(0).plain_status == sn_sr::MACRAW ? &socket(0) : nullptr; }
   Socket* macraw() { return socket(0).plain_status == sn_sr::MACRAW ? &socket(0) : nullptr; }

@@ -27,6 +27,10 @@ struct Igmp {
   static constexpr std::uint8_t report_v2 = 0x16;
   static constexpr std::uint8_t leave = 0x17;
 
+  bool is_report() const { return type == report_v1 || type == report_v2; }
+  // How long a query gives its answerers (RFC 2236 2.2, and 4 for version 1).
+  Duration max_response() const { return response_time == 0 ? Duration{10s} : 100ms * std::int64_t{response_time}; }
+
   std::uint8_t type = 0;
   std::uint8_t response_time = 0;  // of a query, in 100 ms; 0 in version 1
   Ipv4Address group = 0;

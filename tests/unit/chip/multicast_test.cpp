@@ -90,6 +90,73 @@ TEST_F(MulticastTest, QueriesAreAnsweredForAllGroupsAndForItsOwn) {
   EXPECT_THAT(board.sent, SizeIs(2));
 }
 
+class GroupQueryTest : public testing::Test {
+ protected:
+  // Joins, asks, and returns after which time the report came; nothing if none came in 20 s.
+  static std::optional<Duration> answer(TestBoard& board, std::uint8_t response_time, bool other_reports = false) {
+    board.configure();
+    board.write(TestBoard::registers_of(0), socket::Sn_DHAR, {group_mac.begin(), group_mac.end()});
+    board.set32(0, socket::Sn_DIPR, group);
+    board.set16(0, socket::Sn_PORT, 3000);
+    board.set8(0, socket::Sn_MR, static_cast<std::uint8_t>(sn_mr::UDP | sn_mr::MULTI));
+    board.command(0, sn_cr::OPEN);
+    board.advance(1ms);
+    board.sent.clear();
+    const Instant asked = board.now();
+    arrive(board, {wire::Igmp::query, response_time, 0}, wire::ipv4(224, 0, 0, 1));
+    if (other_reports) arrive(board, {wire::Igmp::report_v2, 0, group}, group);
+    board.advance(20s);
+    if (board.sent.empty()) return std::nullopt;
+    EXPECT_THAT(board.sent, SizeIs(1));
+    return board.sent[0].at - asked;
+  }
+
+ private:
+  static void arrive(TestBoard& board, const wire::Igmp& message, wire::Ipv4Address to) {
+    Octets bytes(wire::Igmp::bytes);
+    message.emit(bytes.data());
+    board.arrive_ip(wire::protocol_igmp, bytes, to, wire::multicast_mac(to));
+  }
+};
+
+TEST_F(GroupQueryTest, IsAnsweredAtOnceByDefaultWhateverOthersReport) {
+  TestBoard first;
+  EXPECT_EQ(answer(first, 100), 10us);
+  TestBoard second;
+  EXPECT_EQ(answer(second, 100, true), 10us);
+}
+
+// RFC 2236 3: somewhere up to Max Response Time, by the seed.
+TEST_F(GroupQueryTest, RandomDelayStaysWithinTheMaxResponseTime) {
+  Duration longest{};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    TestBoard board{seed, TestBoard::with("chip.quirk.group_query_answer", "random_delay")};
+    TestBoard again{seed, TestBoard::with("chip.quirk.group_query_answer", "random_delay")};
+    const auto delay = answer(board, 5);
+    ASSERT_TRUE(delay.has_value());
+    EXPECT_LE(*delay, 500ms + 10us);
+    EXPECT_EQ(answer(again, 5), delay);
+    longest = std::max(longest, *delay);
+  }
+  EXPECT_GT(longest, 300ms);
+}
+
+// RFC 2236 4: a query of version 1 has no Max Response Time; 10 s stand in for it.
+TEST_F(GroupQueryTest, RandomDelayOfVersionOneReachesTenSeconds) {
+  Duration longest{};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    TestBoard board{seed, TestBoard::with("chip.quirk.group_query_answer", "random_delay")};
+    longest = std::max(longest, answer(board, 0).value());
+  }
+  EXPECT_GT(longest, 6s);
+  EXPECT_LE(longest, 10s + 10us);
+}
+
+TEST_F(GroupQueryTest, DelayedReportIsDroppedWhenAnotherMemberReports) {
+  TestBoard board{1, TestBoard::with("chip.quirk.group_query_answer", "random_delay")};
+  EXPECT_EQ(answer(board, 100, true), std::nullopt);
+}
+
 TEST_F(MulticastTest, SendGoesToTheGroupWithoutArp) {
   open();
   board.sent.clear();

@@ -731,6 +731,30 @@ TEST(TcpQuirkTest, OneTransmissionMoreThanTheFormula) {
   EXPECT_EQ(board.status(0), sn_sr::CLOSED);
 }
 
+// multicast_test.cpp has the rest: version 1, and the report that is dropped.
+TEST(UdpQuirkTest, GroupQueryIsAnsweredAfterARandomDelay) {
+  const auto delay = [](std::string_view choice) {
+    constexpr wire::Ipv4Address group = wire::ipv4(224, 1, 129, 5);
+    const wire::MacAddress mac = wire::multicast_mac(group);
+    QuirkBoard board{"group_query_answer", choice};
+    board.write(TestBoard::registers_of(0), socket::Sn_DHAR, {mac.begin(), mac.end()});
+    board.set32(0, socket::Sn_DIPR, group);
+    board.open(0, sn_mr::UDP | sn_mr::MULTI);
+    board.advance(1ms);
+    board.sent.clear();
+    Octets query(wire::Igmp::bytes);
+    wire::Igmp{wire::Igmp::query, 100, group}.emit(query.data());
+    const Instant asked = board.now();
+    board.arrive_ip(wire::protocol_igmp, query, group, mac);
+    board.advance(11s);
+    EXPECT_THAT(board.sent, SizeIs(1));
+    return board.sent.empty() ? Duration{} : board.sent[0].at - asked;
+  };
+  EXPECT_EQ(delay("at_once"), 10us);
+  EXPECT_GT(delay("random_delay"), 1ms);
+  EXPECT_LE(delay("random_delay"), 10s);
+}
+
 TEST(TcpQuirkTest, KeepAliveAfterAReceivedByte) {
   for (const auto& [choice, frames] : {std::pair{"sent_byte", 0U}, std::pair{"any_byte", 1U}}) {
     TcpQuirk board{"keepalive_needs", choice};
@@ -918,6 +942,7 @@ constexpr Shown shown[] = {
     {"mss_without_option=own", "TcpQuirkTest.PeerWithoutAnMssOptionGetsTheOwnMss"},
     {"tcp_transmissions=rcr_plus_2", "TcpQuirkTest.OneTransmissionMoreThanTheFormula"},
     {"keepalive_needs=any_byte", "TcpQuirkTest.KeepAliveAfterAReceivedByte"},
+    {"group_query_answer=random_delay", "UdpQuirkTest.GroupQueryIsAnsweredAfterARandomDelay"},
 };
 
 TEST(QuirkCompletenessTest, EachAlternativeHasItsTest) {
