@@ -72,6 +72,10 @@ std::uint8_t FaultySpi::exchange(std::uint8_t mosi) {
   if (late_miso_) miso = one_bit_late(miso_before_, miso);
   if (miso_contention_ != nullptr && miso_contention_->strikes()) {
     miso &= static_cast<std::uint8_t>(miso_contention_->number("byte"));
+    if (other_device_) {
+      other_device_(true);
+      other_device_(false);
+    }
   }
   if (miso_stuck_ != nullptr && miso_stuck_->strikes()) miso = miso_stuck_->number("level") != 0 ? 0xFF : 0x00;
   if (flips && !flips_mosi) miso ^= flipped;

@@ -12,6 +12,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "sim/chip/chip.hpp"
 #include "sim/core/fault.hpp"
@@ -24,6 +26,9 @@ class FaultySpi final : public chip::SpiTarget {
 
   // Whether a run with these faults needs it.
   static bool wanted(Faults& faults);
+
+  // Told when the other device that drives MISO is selected and let go: an analyser would see its select.
+  void on_other_device(std::function<void(bool selected)> listener) { other_device_ = std::move(listener); }
 
   void select() override;
   void deselect() override;
@@ -53,6 +58,7 @@ class FaultySpi final : public chip::SpiTarget {
   FaultPoint* torn_read_;
   FaultPoint* half_clock_;
   FaultPoint* brown_out_;
+  std::function<void(bool)> other_device_;
 
   bool selected_ = false;  // SCSn as the chip sees it
   // The chip's input, and how many bits of its byte are in.

@@ -142,6 +142,7 @@ void Testbed::build_bus() {
   chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : chip_->spi();
   bus_.emplace(queue_, budget_, target, setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
   bus_->inject(*faults_);
+  if (faulty_spi_) faulty_spi_->on_other_device([this](bool selected) { bus_->other_select(selected); });
   if (!setup_.faults.empty()) bus_->end_run_at(Instant{longest_run_with_faults});
   if (bus::FaultyIntn::wanted(*faults_)) faulty_intn_.emplace(queue_, *chip_, *faults_);
 }
