@@ -1,19 +1,26 @@
 // A socket library whose calls cost CPU time on the simulated board, besides the time of their SPI frames, and are
-// under the eyes of a watchdog.
+// under the eyes of a watchdog. Between two calls the host may start anew, if the run plans it.
 #pragma once
 
 #include "drivers/patterns/socket_library.hpp"
 #include "sim/bus/spi_bus.hpp"
+#include "sim/core/fault.hpp"
 
 namespace wizloop::scenario {
 
 // A call that takes longer than this hangs: the chip itself gives up on a silent peer after 31.8 s.
 inline constexpr Duration call_patience = 60s;
 
+// Thrown out of firmware whose host starts anew, by fault.host_restart.
+struct HostRestarts {
+  Duration boot;
+};
+
 class PricedLibrary final : public patterns::SocketLibrary {
  public:
-  PricedLibrary(patterns::SocketLibrary& library, bus::SpiBus& bus, Duration call)
-      : library_{library}, bus_{bus}, call_{call} {}
+  // `restart` is null unless planned.
+  PricedLibrary(patterns::SocketLibrary& library, bus::SpiBus& bus, Duration call, FaultPoint* restart)
+      : library_{library}, bus_{bus}, call_{call}, restart_{restart} {}
 
   bool begin(const patterns::NetConfig& config) override { return priced().begin(config); }
   bool tcp_connect(const patterns::Endpoint& peer, std::uint16_t local_port) override {
@@ -36,6 +43,7 @@ class PricedLibrary final : public patterns::SocketLibrary {
 
  private:
   patterns::SocketLibrary& priced() {
+    if (restart_ != nullptr && restart_->strikes()) throw HostRestarts{restart_->time("boot")};
     bus_.start_watchdog(call_patience);
     bus_.spend(call_, Account::cpu);
     return library_;
@@ -44,6 +52,7 @@ class PricedLibrary final : public patterns::SocketLibrary {
   patterns::SocketLibrary& library_;
   bus::SpiBus& bus_;
   Duration call_;
+  FaultPoint* restart_;
 };
 
 }  // namespace wizloop::scenario

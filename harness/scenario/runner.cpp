@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/scenario/experiment.hpp"
+#include "harness/scenario/priced_library.hpp"
 
 namespace wizloop::scenario {
 namespace {
@@ -53,6 +54,12 @@ class RequestedWorlds final : public Worlds {
 
   World& last() { return *world_; }
 
+  // The next world that is asked for is the last one, with its host started anew.
+  void restart_host(Duration boot) {
+    world_->restart_host(setup_, boot);
+    fresh_ = true;
+  }
+
  private:
   Setup setup_;
   std::unique_ptr<World> world_;
@@ -93,18 +100,41 @@ void seal(RunResult& result, Fingerprint& fingerprint) {
   result.fingerprint = fingerprint.value();
 }
 
+// What firmware that hangs waits for, where the chip's judge has seen it: "", or ": S0 Sn_IR = 0x00, read without ...".
+std::string polled(const Findings& findings) {
+  std::string seen;
+  for (const Finding& finding : findings.all()) {
+    if (finding.rule == Rule::endless_poll) seen = fmt::format("; it polls {}", finding.seen);
+  }
+  return seen;
+}
+
+// Firmware whose host restarts begins again, in the same world.
+Outcome run_through_restarts(Experiment& experiment, RequestedWorlds& worlds, const Parameters& parameters) {
+  constexpr int most_restarts = 1000;
+  for (int restarts = 0; restarts < most_restarts; ++restarts) {
+    try {
+      return experiment.run(worlds, parameters);
+    } catch (const HostRestarts& restart) {
+      worlds.restart_host(restart.boot);
+    }
+  }
+  return Outcome::failed(fmt::format("the host restarted {} times", most_restarts));
+}
+
 // Firmware that hangs ends the run as a failure.
 Outcome run_to_its_end(Experiment& experiment, RequestedWorlds& worlds, const Parameters& parameters) {
   try {
-    return experiment.run(worlds, parameters);
+    return run_through_restarts(experiment, worlds, parameters);
   } catch (const bus::FirmwareHangs&) {
     const Duration now = worlds.last().now().time_since_epoch();
     if (now >= testbed::longest_run_with_faults) {
       return Outcome::failed(
           fmt::format("with its faults the run did not end within {} s", testbed::longest_run_with_faults / 1s));
     }
-    return Outcome::failed(fmt::format("the library hangs: a call had not returned after {} s, at {} s",
-                                       call_patience / 1s, static_cast<double>(now / 1ms) / 1000));
+    return Outcome::failed(fmt::format("the library hangs: a call had not returned after {} s, at {} s{}",
+                                       call_patience / 1s, static_cast<double>(now / 1ms) / 1000,
+                                       polled(worlds.last().testbed().findings())));
   }
 }
 

@@ -113,7 +113,7 @@ std::optional<Error> World::build_library(const Setup& setup) {
     WIZ_ASSERT(setup.library == "wizloop");
     library_ = std::make_shared<patterns::WizloopLibrary>(*data_bus_, port_);
   }
-  priced_.emplace(*library_, bed_->bus(), board.call);
+  priced_.emplace(*library_, bed_->bus(), board.call, bed_->fault(Fault::host_restart));
   return std::nullopt;
 }
 
@@ -128,6 +128,15 @@ void World::rest() {
   if (!use_intn_) return;
   bus().stop_watchdog();
   port_.wait_for_interrupt(static_cast<std::uint32_t>(longest_sleep / 1us));
+}
+
+void World::restart_host(const Setup& setup, Duration boot) {
+  constexpr Duration shortest_boot = 10ms;  // so that restarts at each call end the run too
+  bus().abort_dma();
+  bed_->chip().note_host_restart();
+  idle_until(now() + std::max(boot, shortest_boot));
+  const auto error = build_library(setup);
+  WIZ_ASSERT(!error);
 }
 
 void World::idle_until(Instant until) {

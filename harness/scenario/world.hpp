@@ -60,6 +60,8 @@ class World final {
   // Firmware has found nothing to do. Where it is driven by interrupts it sleeps until INTn is low, for a while at
   // most, as one of them may be lost; where it polls it looks again at once.
   void rest();
+  // The host starts anew with a library that knows nothing; chip, cable and PC go on.
+  void restart_host(const Setup& setup, Duration boot);
   // Firmware does nothing until `until`.
   void idle_until(Instant until);
   // For a library with a stack of its own: what it has begun gets time to come to an end in the background, ARP above

@@ -210,7 +210,7 @@ class FaultKind:
     """A fault that a run can be given: --set fault.NAME=WORDS."""
 
     name: str
-    layer: str  # spi, dma, intn, chip, link or peer
+    layer: str  # spi, dma, intn, chip, link, peer or host
     occasion: str  # what it may strike; empty: it lasts from one instant to another
     meaning: str
     parameters: tuple[FaultParameter, ...]

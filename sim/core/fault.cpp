@@ -198,6 +198,14 @@ const std::array<FaultSpec, fault_count>& table() {
        {number("count", "1000", 1, 1'000'000, "how many"), time("interval", "100us", "between two"),
         number("port", "5001", 1, 65535, "to which port of the board")}},
       {Fault::peer_no_arp, "peer_no_arp", "peer", "ARP frame from the PC", "the PC keeps its MAC address to itself"},
+
+      {Fault::host_restart,
+       "host_restart",
+       "host",
+       "library call",
+       "the board's host starts anew before this call and the chip does not notice: what was open stays open; firmware "
+       "and the PC's program begin again",
+       {time("boot", "100ms", "until firmware runs again, 10 ms at least")}},
   }};
   return specs;
 }

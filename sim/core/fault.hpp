@@ -72,8 +72,9 @@ enum class Fault : std::uint8_t {
   peer_bad_checksum,
   peer_syn_flood,
   peer_no_arp,
+  host_restart,
 };
-inline constexpr std::size_t fault_count = 37;
+inline constexpr std::size_t fault_count = 38;
 
 // A whole number, a time, or one of several words.
 struct FaultParameter {
@@ -91,7 +92,7 @@ struct FaultParameter {
 struct FaultSpec {
   Fault fault;
   std::string_view name;      // as in fault.NAME
-  std::string_view layer;     // spi, dma, intn, chip, link, peer
+  std::string_view layer;     // spi, dma, intn, chip, link, peer, host
   std::string_view occasion;  // what it may strike: "SPI byte"; empty: it is scheduled
   std::string_view meaning;
   std::vector<FaultParameter> parameters = {};

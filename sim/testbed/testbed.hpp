@@ -94,6 +94,8 @@ class Testbed final : private bus::AwaitedSource {
   bool intn_low() { return faulty_intn_ ? faulty_intn_->low() : !chip_->intn(); }
   // Only without a `station` of one's own.
   net::LwipHost& pc() { return *pc_; }
+  // Null unless planned.
+  FaultPoint* fault(Fault fault) { return faults_->point(fault); }
   std::vector<StruckFault> faults() const { return faults_->struck(); }
 
   // Flushes captures and traces, once. The error says which file could not be written.

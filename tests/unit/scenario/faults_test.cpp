@@ -157,6 +157,42 @@ TEST(ScenarioFaults, AScenarioBringsFaultsThatAUserMayReplace) {
   EXPECT_EQ(replaced.parameters.at("fault.link_loss"), "nth=3");
 }
 
+TEST(ScenarioFaults, LibraryThatWaitsForASwallowedSendokIsSeenPollingForIt) {
+  RunRequest wanted = short_stream("ethernet3");  // polls Sn_IR for SENDOK and nothing else, as the original does
+  wanted.parameters["total_bytes"] = "65536";
+  wanted.parameters["fault.chip_sendok_lost"] = "nth=10";
+  const RunResult result = result_of(impatient(wanted));
+  EXPECT_THAT(result.failure, HasSubstr("it polls S0 Sn_IR = 0x01, read without a change for 10 s"));
+  EXPECT_THAT(result.unannounced, testing::Contains("endless-poll"));
+}
+
+TEST(ScenarioFaults, HostThatRestartsBeginsAgainWithTheChipAsItWas) {
+  RunRequest wanted = request("udp_xmit", "ethernet3");  // never resets the chip, as the original does not
+  wanted.parameters["fault.host_restart"] = "nth=5";
+  const RunResult leaks = result_of(wanted);
+  EXPECT_EQ(leaks.faults[0].struck, 1U);
+  EXPECT_THAT(leaks.unannounced, testing::Contains("socket-leaked"));
+  wanted.library = "wizloop";  // resets it at begin
+  const RunResult cured = result_of(wanted);
+  EXPECT_EQ(cured.faults[0].struck, 1U);
+  EXPECT_THAT(cured.failure, IsEmpty());
+  EXPECT_THAT(cured.figures, SizeIs(1));
+}
+
+TEST(ScenarioFaults, HostThatRestartsForEverEndsTheRun) {
+  RunRequest wanted = short_stream();
+  wanted.parameters["fault.host_restart"] = "always,boot=0s";
+  EXPECT_EQ(result_of(wanted).failure, "the host restarted 1000 times");
+}
+
+TEST(ScenarioFaults, AnotherDeviceOnMisoIsSeenSelected) {
+  RunRequest wanted = short_stream();
+  wanted.parameters["fault.spi_miso_contention"] = "nth=1000,byte=255";  // all ones: the chip's bits win
+  const RunResult result = result_of(wanted);
+  EXPECT_EQ(result.faults[0].struck, 1U);
+  EXPECT_THAT(result.unannounced, testing::ElementsAre("two-selects-low"));
+}
+
 TEST(ScenarioFaults, DmaFaultsStrikeOnTheDmaPath) {
   RunRequest wanted = request("tcp_xmit", "wizloop", "dma");
   wanted.parameters = {{"total_bytes", "8192"}, {"fault.dma_late", "nth=1,delay=100us"}};
