@@ -107,7 +107,24 @@ void Chip::software_reset() {
   version_valid_from_ = context_.queue.now() + context_.latencies.versionr_valid;
 }
 
+void Chip::announce(const wire::Frame& frame, Instant at) {
+  if (phy_.is_half_duplex() && phy_.link()) [[unlikely]] {
+    const Instant ends = at + wire::time_on_wire(frame.size, phy_.bit_rate());
+    look_for_overlap(at, ends);
+    if (!phy_.modes().own.full_duplex) transmitter_.defer(ends);
+  }
+  receiver_.on_frame_begins(frame.data(), at);
+}
+
+// Where an end is half duplex, two frames at once collide.
+void Chip::look_for_overlap(Instant first_bit, Instant last_bit) {
+  if (transmitter_.sent_between(first_bit, last_bit)) judge_.on_collision(phy_.modes());
+}
+
 void Chip::accept(wire::FramePtr frame, Instant at) {
+  if (phy_.is_half_duplex() && phy_.link()) [[unlikely]] {
+    look_for_overlap(at - wire::time_on_wire(frame->size, phy_.bit_rate()), at);
+  }
   const bool has_legal_size = frame->size >= wire::min_frame_bytes && frame->size <= wire::max_frame_bytes;
   if (!phy_.link() || !frame->fcs_good || !has_legal_size) return;
   ++frames_in_reception_;

@@ -60,7 +60,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   }
   // A frame from the cable; its last bit has just come in.
   void accept(wire::FramePtr frame, Instant at) override;
-  void announce(const wire::Frame& frame, Instant at) override { receiver_.on_frame_begins(frame.data(), at); }
+  void announce(const wire::Frame& frame, Instant at) override;
 
   // The chip itself is what firmware would be waiting for: a frame in preparation, one in reception, SENDOK on its way.
   bool busy() const { return engine_.busy() || frames_in_reception_ > 0; }
@@ -94,6 +94,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   void on_interrupts_changed() override;
   void on_link_changed() override;
 
+  void look_for_overlap(Instant first_bit, Instant last_bit);
   std::uint8_t register_value(Block block, std::uint16_t offset);
   std::uint8_t reserved_value() const;
   std::uint8_t shown_status(const Socket& socket) const;

@@ -620,6 +620,15 @@ void Judge::on_pppoe_command(const Socket& socket, std::uint8_t code) {
       fmt::format("S{} Sn_CR = 0x{:02X} (a PPPoE command): nothing happens here", socket.number, code), &socket);
 }
 
+void Judge::on_collision(const wire::LinkModes& modes) {
+  const std::string_view ends = !modes.mismatched() ? "both ends" : modes.own.full_duplex ? "the far end" : "the chip";
+  add(Rule::not_modelled,
+      fmt::format(
+          "half duplex at {}: frames went both ways at once; on the wire they would have collided, or the far end "
+          "would have waited, and here both arrive",
+          ends));
+}
+
 void Judge::on_duplex_mismatch(const wire::LinkModes& modes, std::uint8_t phycfgr) {
   constexpr std::uint8_t OPMD = 0x40;
   const auto word = [](const wire::LinkMode& mode) { return mode.full_duplex ? "full" : "half"; };

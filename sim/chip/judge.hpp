@@ -62,6 +62,8 @@ class Judge {
   void on_send_while_sending(const Socket& socket);
   // PPPoE, by each of its ways in: MR while a socket is opened or an IP frame leaves, Sn_MR at OPEN, a command.
   void on_pppoe_framing();
+  // Frames went both ways at once though an end is half duplex.
+  void on_collision(const wire::LinkModes& modes);
   // The link is up in a forced mode, and its other end has the other duplex.
   void on_duplex_mismatch(const wire::LinkModes& modes, std::uint8_t phycfgr);
 

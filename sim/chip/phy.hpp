@@ -98,6 +98,11 @@ class Phy {
   // How both ends use the cable, or will once the link is up; without a common mode, as if alone.
   wire::LinkModes modes() const { return modes_.value_or(wire::LinkModes{}); }
   Frequency bit_rate() const { return modes().own.bit_rate(); }
+  // One end at least is.
+  bool is_half_duplex() const {
+    const wire::LinkModes ends = modes();
+    return !ends.own.full_duplex || !ends.partner.full_duplex;
+  }
   // PHYCFGR or the pins, and not negotiation, have set the mode.
   bool is_forced() const { return mode_ < forced_100_half_negotiating; }
 

@@ -2,6 +2,7 @@
 // frames that the stack itself answers with (ARP, ICMP, RST), which go before anything that a socket has.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -22,6 +23,11 @@ class Transmitter {
   // When the next frame may start.
   Instant free_at() const { return free_at_; }
   bool sending() const { return queue_.now() < last_bit_at_; }
+  // Whether a frame was going out at some time from `from` to `until`, the last one being all that counts.
+  bool sent_between(Instant from, Instant until) const { return first_bit_at_ < until && from < last_bit_at_; }
+
+  // Half duplex: the other end keeps the wire until `carrier_ends`, and the gap follows (IEEE 802.3 4.2.3.2.1).
+  void defer(Instant carrier_ends) { free_at_ = std::max(free_at_, carrier_ends + wire::inter_packet_gap(bit_rate())); }
 
   // Starts a frame now; returns the instant of its last bit. Pads to 60 bytes; one that is not padded is a runt, which
   // no receiver takes. Without link the frame is lost.
@@ -31,6 +37,7 @@ class Transmitter {
     if (padding == Padding::zeros) frame->pad();
     const Instant start = queue_.now();
     WIZ_ASSERT(start >= free_at_);
+    first_bit_at_ = start;
     last_bit_at_ = start + wire::time_on_wire(frame->size, bit_rate());
     free_at_ = last_bit_at_ + wire::inter_packet_gap(bit_rate());
     if (sink_ != nullptr && has_link()) sink_->accept(std::move(frame), start);
@@ -63,6 +70,7 @@ class Transmitter {
   EventQueue& queue_;
   const Phy& phy_;
   wire::FrameSink* sink_ = nullptr;
+  Instant first_bit_at_{};
   Instant last_bit_at_{};
   Instant free_at_{};
   std::array<Reply, 8> replies_;

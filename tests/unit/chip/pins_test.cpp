@@ -187,5 +187,75 @@ TEST(PhyTest, SupplyCurrentFollowsTheState) {
   EXPECT_EQ(board.chip.supply_current_ma(false), 13);
 }
 
+// A cable to a partner of some kind, and a UDP socket that broadcasts.
+class DuplexTest : public testing::Test {
+ protected:
+  void link_to(std::string_view partner) {
+    board.configure();
+    board.chip.set_link_partner(wire::link_abilities_of(partner).value());
+    board.chip.plug(false);
+    board.advance(10ms);
+    board.chip.plug(true);
+    board.advance(3s);
+    board.set8(0, socket::Sn_MR, sn_mr::UDP);
+    board.set32(0, socket::Sn_DIPR, wire::broadcast_ipv4);
+    board.set16(0, socket::Sn_DPORT, 9);
+    board.command(0, sn_cr::OPEN);
+  }
+  // A frame of 1514 bytes begins to come in now; returns when its last bit will be in.
+  Instant incoming() {
+    frame = board.frames.copy(std::vector<std::uint8_t>(1514));
+    static_cast<wire::FrameSink&>(board.chip).announce(*frame, board.now());
+    return board.now() + wire::time_on_wire(1514, Frequency{100'000'000});
+  }
+  void arrive(Instant last_bit) {
+    board.queue.advance_to(last_bit);
+    static_cast<wire::FrameSink&>(board.chip).accept(std::move(frame), last_bit);
+    board.advance(1ms);
+  }
+  std::size_t not_modelled() const {
+    std::size_t count = 0;
+    for (const Finding& finding : board.findings.all()) count += finding.rule == Rule::not_modelled ? 1 : 0;
+    return count;
+  }
+
+  TestBoard board;
+  wire::FramePtr frame;
+};
+
+TEST_F(DuplexTest, HalfDuplexWaitsForTheOtherEndAndTheGap) {
+  link_to("100-half-negotiating");
+  const Instant last_bit = incoming();
+  board.send(0, {1});
+  arrive(last_bit);
+  ASSERT_EQ(board.sent.size(), 1U);
+  EXPECT_EQ(board.sent[0].at, last_bit + 960ns);
+  EXPECT_EQ(not_modelled(), 0U);
+}
+
+TEST_F(DuplexTest, FullDuplexDoesNotWait) {
+  link_to("100-full-negotiating");
+  const Instant last_bit = incoming();
+  board.send(0, {1});
+  arrive(last_bit);
+  ASSERT_EQ(board.sent.size(), 1U);
+  EXPECT_LT(board.sent[0].at, last_bit);
+  EXPECT_EQ(not_modelled(), 0U);
+}
+
+// A port forced to 100 full, which a chip that negotiates takes for half duplex.
+TEST_F(DuplexTest, FramesBothWaysAtOnceAreNotModelledWhereAnEndIsHalfDuplex) {
+  link_to("100-full-forced");
+  board.send(0, std::vector<std::uint8_t>(1000, 1));
+  board.advance(10us);
+  ASSERT_EQ(board.sent.size(), 1U);
+  arrive(incoming());
+  ASSERT_EQ(not_modelled(), 1U);
+  for (const Finding& finding : board.findings.all()) {
+    if (finding.rule != Rule::not_modelled) continue;
+    EXPECT_EQ(finding.seen.substr(0, 48), "half duplex at the chip: frames went both ways a");
+  }
+}
+
 }  // namespace
 }  // namespace wizloop::test
