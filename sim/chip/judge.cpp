@@ -439,6 +439,20 @@ void Judge::finish_read(Watched& of, std::uint16_t start, std::size_t bytes) {
   }
   of.data_read = true;
   if (of.ring_blocked) watch_receive(of);
+  if (bytes > 1 && start == socket.rx_rd && socket.received_size() > 0) on_read_from_start(of);
+}
+
+// Data that is read from its start once more, after so long, was not put off but forgotten. A single byte is a peek,
+// which may come as often as it likes.
+void Judge::on_read_from_start(Watched& of) {
+  const Instant now = context_.queue.now();
+  if (of.first_read_at == Instant::max()) of.first_read_at = now;
+  if (now - of.first_read_at < limits::receive_overdue) return;
+  of.first_read_at = now;
+  add(Rule::receive_forgotten,
+      fmt::format("S{} RX read again from Sn_RX_RD = 0x{:04X}, no RECV for {} ms", of.socket->number, of.socket->rx_rd,
+                  limits::receive_overdue / 1ms),
+      of.socket);
 }
 
 void Judge::finish_write(Watched& of, std::uint16_t start, std::size_t bytes, bool into_used) {
@@ -481,7 +495,12 @@ void Judge::on_command(const Socket& socket, std::uint8_t code) {
       return;
     case sn_cr::LISTEN:
     case sn_cr::CONNECT:
-      if (status == sn_sr::INIT) check_addresses(socket, code);
+      if (status != sn_sr::INIT) return;
+      if (code == sn_cr::CONNECT && (socket.interrupts & sn_ir::TIMEOUT) != 0) {
+        add(Rule::send_result_not_cleared, fmt::format("{} while Sn_IR = 0x{:02X}", seen(), socket.interrupts),
+            &socket);
+      }
+      check_addresses(socket, code);
       return;
     case sn_cr::SEND:
     case sn_cr::SEND_MAC:
@@ -493,7 +512,7 @@ void Judge::on_command(const Socket& socket, std::uint8_t code) {
       return;
     case sn_cr::RECV:
       of.data_read = of.ring_blocked = false;
-      of.receive_due = Instant::max();
+      of.receive_due = of.first_read_at = Instant::max();
       if (status != sn_sr::CLOSED &&
           static_cast<std::uint16_t>(socket.rx_rd_written - socket.rx_rd) > socket.received_size()) {
         add(Rule::read_pointer_outside,
@@ -513,7 +532,7 @@ void Judge::on_open(const Socket& socket) {
   of.written.resize(context_.tx_memory.ring(socket.number).size());
   of.last_write_bytes = 0;
   of.result_due = of.connected_anew = of.leaked = of.data_read = of.ring_blocked = false;
-  of.receive_due = Instant::max();
+  of.receive_due = of.first_read_at = Instant::max();
 
   for (const auto& [offset, name] : {std::pair{socket::Sn_TXBUF_SIZE, "TX"}, std::pair{socket::Sn_RXBUF_SIZE, "RX"}}) {
     int total_kib = 0;

@@ -93,6 +93,7 @@ class Judge {
     bool data_read = false;     // and no RECV since
     bool ring_blocked = false;  // no room for what comes, and no RECV since
     Instant receive_due = Instant::max();
+    Instant first_read_at = Instant::max();  // from the start of what is there; no RECV since
     // A 16-bit counter under way: the host has its high byte.
     std::uint16_t counter_offset = 0;
     std::uint16_t counter_then = 0;  // its value when that byte was fetched
@@ -116,6 +117,7 @@ class Judge {
 
   void add_early_access();
   void finish_read(Watched& of, std::uint16_t start, std::size_t bytes);
+  void on_read_from_start(Watched& of);
   void finish_write(Watched& of, std::uint16_t start, std::size_t bytes, bool into_used);
 
   void note_progress();

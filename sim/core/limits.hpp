@@ -26,7 +26,7 @@ inline constexpr Duration poll_time_with_retries = 60s;
 
 // An interrupt that nobody came for. Drivers with an interrupt fall back to polling after 100 ms to 1 s.
 inline constexpr Duration interrupt_unserved = 500ms;
-// Data read without RECV while the buffer is full.
+// Data read without RECV while the buffer is full, or until it is read again.
 inline constexpr Duration receive_overdue = 1s;
 // From DHCPACK until SIPR holds the address. Clients first probe whether somebody has it (ARP timeout: 1.8 s).
 inline constexpr Duration lease_overdue = 10s;

@@ -103,8 +103,8 @@ constexpr std::array<RuleText, rule_count> texts = {{
      "a send that does not wait, or that takes an old SENDOK for its own",
      "wait for SENDOK or TIMEOUT in Sn_IR before the next SEND"},
     {Rule::send_result_not_cleared, "send-result-not-cleared", warning, "4.2",
-     "SEND was given while Sn_IR still showed SENDOK or TIMEOUT of an earlier one, so that nobody can tell when this "
-     "one is over",
+     "SEND or CONNECT was given while Sn_IR still showed SENDOK or TIMEOUT of an earlier one, so that nobody can tell "
+     "when this one is over",
      "Sn_IR read and not cleared", "write SENDOK and TIMEOUT back to Sn_IR as soon as they are seen"},
     {Rule::close_without_disconnect, "close-without-disconnect", warning, "4.2",
      "CLOSE of an established connection: nothing is sent, the peer keeps half a connection",
@@ -164,7 +164,8 @@ constexpr std::array<RuleText, rule_count> texts = {{
      "Sn_RX_RD computed from Sn_TX_WR, folded by hand, or advanced by a length of the wire that was not checked",
      "advance Sn_RX_RD by what was read, at most Sn_RX_RSR, and never fold it"},
     {Rule::receive_forgotten, "receive-forgotten", warning, "4.2",
-     "data was read, the buffer is full, and no RECV has freed it: the peer has to wait or its datagrams are lost",
+     "data was read and no RECV has freed it, until the buffer was full and the peer had to wait or lost datagrams, or "
+     "until the same data was read again",
      "RECV left out, or put off until more data comes", "write Sn_RX_RD and give RECV after each read"},
     {Rule::torn_read, "torn-read", warning, "4.2",
      "a 16-bit counter changed between its two bytes, and firmware used the mix without reading again",

@@ -330,6 +330,21 @@ TEST_F(JudgeTest, SendokNeverClearedIsFoundAtTheNextSend) {
   EXPECT_THAT(seen(Rule::send_result_not_cleared), ElementsAre("S0 Sn_CR = 0x20 while Sn_IR = 0x10"));
 }
 
+TEST_F(JudgeTest, TimeoutOfAConnectNeverClearedIsFoundAtTheNextConnect) {
+  board.configure();
+  board.set8(0, socket::Sn_MR, sn_mr::TCP);
+  board.set16(0, socket::Sn_PORT, 50000);
+  board.set32(0, socket::Sn_DIPR, peer_ip);
+  board.set16(0, socket::Sn_DPORT, 5001);
+  board.command(0, sn_cr::OPEN);
+  board.command(0, sn_cr::CONNECT);
+  board.advance(40s);  // nobody answers
+  ASSERT_EQ(board.interrupts(0), sn_ir::TIMEOUT);
+  board.command(0, sn_cr::OPEN);
+  board.command(0, sn_cr::CONNECT);
+  EXPECT_THAT(seen(Rule::send_result_not_cleared), ElementsAre("S0 Sn_CR = 0x04 while Sn_IR = 0x08"));
+}
+
 TEST_F(JudgeTest, TimeoutNeverClearedIsFoundAtTheNextSend) {
   open_udp();
   board.set32(0, socket::Sn_DIPR, peer_ip);
@@ -676,6 +691,40 @@ TEST_F(JudgeTest, EachSocketsForgottenReceiveIsFoundOnce) {
   board.advance(3s);
   ASSERT_THAT(seen(Rule::receive_forgotten), SizeIs(2));
   for (const Finding& finding : board.findings.all()) EXPECT_EQ(finding.count, 1U) << finding.seen;
+}
+
+TEST_F(JudgeTest, ForgottenReceiveIsFoundWhenTheSameRecordIsReadAgain) {
+  open_udp();
+  board.arrive_udp(9, 7, Octets(10, 1));
+  board.advance(1ms);
+  for (int i = 0; i < 20; ++i) {
+    board.read(TestBoard::rx_of(0), 0, 18);
+    board.advance(10s);
+  }
+  EXPECT_THAT(seen(Rule::receive_forgotten),
+              ElementsAre("S0 RX read again from Sn_RX_RD = 0x0000, no RECV for 1000 ms"));
+  EXPECT_EQ(first(Rule::receive_forgotten).count, 19U);
+}
+
+TEST_F(JudgeTest, AReadThatIsRepeatedAtOnceAndAPeekForgetNothing) {
+  open_udp();
+  board.arrive_udp(9, 7, Octets(10, 1));
+  board.advance(1ms);
+  board.read(TestBoard::rx_of(0), 0, 8);
+  board.advance(1ms);
+  board.read(TestBoard::rx_of(0), 0, 18);
+  for (int i = 0; i < 5; ++i) {
+    board.advance(10s);
+    board.read(TestBoard::rx_of(0), 0, 1);
+  }
+  EXPECT_THAT(broken(), IsEmpty());
+  // What comes after RECV is new data.
+  board.set16(0, socket::Sn_RX_RD, 18);
+  board.command(0, sn_cr::RECV);
+  board.arrive_udp(9, 7, Octets(10, 1));
+  board.advance(1ms);
+  board.read(TestBoard::rx_of(0), 18, 18);
+  EXPECT_THAT(broken(), IsEmpty());
 }
 
 TEST_F(JudgeTest, ReceiveInTimeIsNotForgotten) {
