@@ -63,11 +63,12 @@ class Budget {
   void set_awaited(Account awaited) {
     WIZ_ASSERT(awaited >= Account::chip && awaited <= Account::peer);
     awaited_ = awaited;
+    row_ = row_of(awaited);
   }
   Account awaited() const { return awaited_; }
 
   void charge(Account account, Duration duration) {
-    pending_.pending[row_of(awaited_)][static_cast<std::size_t>(account)] += duration;
+    pending_.pending[row_][static_cast<std::size_t>(account)] += duration;
   }
 
   // Firmware sleeps until something happens: waiting by definition.
@@ -104,6 +105,7 @@ class Budget {
   }
 
   Account awaited_ = Account::peer;
+  std::size_t row_ = row_of(Account::peer);
   Mark pending_;
   AccountTotals totals_;
 };

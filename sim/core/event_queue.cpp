@@ -26,6 +26,7 @@ EventQueue::EventId EventQueue::schedule_at(Instant at, Callback callback) {
   slot.callback = std::move(callback);
   heap_.push_back({at, next_sequence_++, index, slot.generation});
   sift_up(heap_.size() - 1);
+  note_front();
   return {index, slot.generation};
 }
 
@@ -74,6 +75,7 @@ void EventQueue::pop_front() {
 
 void EventQueue::drop_cancelled_front() {
   while (!heap_.empty() && slots_[heap_.front().slot].generation != heap_.front().generation) pop_front();
+  note_front();
 }
 
 void EventQueue::sift_up(std::size_t index) {

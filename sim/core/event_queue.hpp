@@ -33,7 +33,7 @@ class EventQueue {
   Instant now() const { return now_; }
 
   // Instant::max() when nothing is scheduled.
-  Instant next_deadline() const { return heap_.empty() ? Instant::max() : heap_.front().at; }
+  Instant next_deadline() const { return next_deadline_; }
 
   // Schedules for an instant that must not lie in the past.
   EventId schedule_at(Instant at, Callback callback);
@@ -73,11 +73,13 @@ class EventQueue {
   void run_front();
   void pop_front();
   void drop_cancelled_front();
+  void note_front() { next_deadline_ = heap_.empty() ? Instant::max() : heap_.front().at; }
   static bool before(const Entry& a, const Entry& b) { return a.at != b.at ? a.at < b.at : a.sequence < b.sequence; }
   void sift_up(std::size_t index);
   void sift_down(std::size_t index);
 
   Instant now_{};
+  Instant next_deadline_ = Instant::max();
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_run_ = 0;
   bool running_ = false;
