@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 #include <utility>
 
 #include "sim/bus/version_read.hpp"
@@ -18,6 +18,15 @@ constexpr std::uint8_t never_in_mr = 0x45, never_in_ir = 0x0F, never_in_sn_ir = 
 // 0x01, SOCK_ARP, is that of the older datasheets; see chip.quirk.status_while_resolving.
 constexpr std::uint8_t states[] = {0x00, 0x01, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
                                    0x1A, 0x1B, 0x1C, 0x1D, 0x22, 0x32, 0x42};
+constexpr auto known_states = [] {
+  std::array<bool, 256> known{};
+  for (const std::uint8_t state : states) known[state] = true;
+  return known;
+}();
+
+// The same offsets, a bit for each.
+constexpr std::uint64_t looked_at_in_common = 1ULL << MR | 1ULL << IR | 1ULL << VERSIONR;
+constexpr std::uint64_t looked_at_in_socket = 1ULL << Sn_IR | 1ULL << Sn_SR;
 
 // What the value would be had it been sampled one bit earlier or later.
 std::string explain_bits(std::uint8_t value, std::uint8_t never_set) {
@@ -85,22 +94,39 @@ void BusJudge::judge_values(const SeenFrame& frame) {
   const int bsb = control >> 3;
   const bool is_write = (control & 0x04) != 0;
   const auto offset = static_cast<std::uint16_t>(frame.mosi[0] << 8 | frame.mosi[1]);
-  if (bsb == 7 && frame.bytes == 4 && offset == 0) judge_version(frame, frame.miso[3]);  // 00 00 39: a 24-bit address
+  // 00 00 39: a 24-bit address
+  if (bsb == 7 && frame.bytes == 4 && offset == 0) return judge_version(frame, frame.miso[3]);
   if (is_write || (bsb != 0 && bsb % 4 != 1)) return;
   const std::size_t data_bytes = std::min(frame.bytes, SeenFrame::kept_bytes) - SeenFrame::header_bytes;
-  for (std::size_t i = 0; i < data_bytes; ++i) {
-    const std::uint8_t value = frame.miso[SeenFrame::header_bytes + i];
-    const std::size_t at = offset + i;
-    if (bsb == 0) {
-      if (at == VERSIONR && i == 0) judge_version(frame, value);
-      if (at == MR && (value & never_in_mr) != 0) add_bits(frame, "common MR", value, never_in_mr);
-      if (at == IR && (value & never_in_ir) != 0) add_bits(frame, "common IR", value, never_in_ir);
-    } else if (at == Sn_IR && (value & never_in_sn_ir) != 0) {
-      add_bits(frame, fmt::format("S{} Sn_IR", bsb / 4), value, never_in_sn_ir);
-    } else if (at == Sn_SR && std::ranges::find(states, value) == std::end(states)) {
-      add(Rule::reserved_bits_read, fmt::format("S{} Sn_SR = 0x{:02X}, which is no state", bsb / 4, value), &frame);
-    }
+  const std::uint64_t read = offset < 64 ? ((1ULL << data_bytes) - 1) << offset : 0;
+  if ((read & (bsb == 0 ? looked_at_in_common : looked_at_in_socket)) == 0) return;
+  if (data_bytes == 1) return judge_value(frame, 0);
+  judge_each(frame, data_bytes);
+}
+
+void BusJudge::judge_each(const SeenFrame& frame, std::size_t data_bytes) {
+  for (std::size_t i = 0; i < data_bytes; ++i) judge_value(frame, i);
+}
+
+void BusJudge::judge_value(const SeenFrame& frame, std::size_t i) {
+  const int bsb = frame.mosi[2] >> 3;
+  const std::size_t at = static_cast<std::size_t>(frame.mosi[0] << 8 | frame.mosi[1]) + i;
+  const std::uint8_t value = frame.miso[SeenFrame::header_bytes + i];
+  if (bsb != 0) {
+    const bool is_odd = (at == Sn_IR && (value & never_in_sn_ir) != 0) || (at == Sn_SR && !known_states[value]);
+    if (is_odd) add_odd_socket_value(frame, bsb / 4, value, at == Sn_SR);
+  } else if (at == VERSIONR && i == 0) {
+    judge_version(frame, value);
+  } else if (at == MR && (value & never_in_mr) != 0) {
+    add_bits(frame, "common MR", value, never_in_mr);
+  } else if (at == IR && (value & never_in_ir) != 0) {
+    add_bits(frame, "common IR", value, never_in_ir);
   }
+}
+
+void BusJudge::add_odd_socket_value(const SeenFrame& frame, int socket, std::uint8_t value, bool is_state) {
+  if (!is_state) return add_bits(frame, fmt::format("S{} Sn_IR", socket), value, never_in_sn_ir);
+  add(Rule::reserved_bits_read, fmt::format("S{} Sn_SR = 0x{:02X}, which is no state", socket, value), &frame);
 }
 
 void BusJudge::judge_version(const SeenFrame& frame, std::uint8_t value) {
