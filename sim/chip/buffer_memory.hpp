@@ -23,7 +23,12 @@ class Ring {
   Ring() = default;
   // `folds_at` is where offsets start over, a power of two: the size, or 0 where there is no storage at all.
   Ring(std::uint8_t* memory, std::size_t base, std::size_t size, std::size_t folds_at, bool wraps)
-      : memory_{memory}, base_{base}, size_{size}, folds_at_{folds_at}, wraps_{wraps} {}
+      : memory_{memory},
+        in_one_piece_{folds_at != 0 && base + folds_at <= memory_bytes ? memory + base : nullptr},
+        base_{base},
+        size_{size},
+        folds_at_{folds_at},
+        wraps_{wraps} {}
 
   // Bytes that the socket's pointers may span; 0, or a power of two from 1024 to 16384.
   std::size_t size() const { return size_; }
@@ -56,6 +61,8 @@ class Ring {
  private:
   // Null where there is no storage.
   std::uint8_t* place(std::uint16_t offset) const {
+    if (in_one_piece_ != nullptr) [[likely]]
+      return in_one_piece_ + (offset & (folds_at_ - 1));
     const std::size_t at = base_ + (offset & (folds_at_ - 1));
     if (folds_at_ == 0 || (at >= memory_bytes && !wraps_)) return nullptr;
     return memory_ + (at & (memory_bytes - 1));
@@ -77,6 +84,7 @@ class Ring {
   }
 
   std::uint8_t* memory_ = nullptr;
+  std::uint8_t* in_one_piece_ = nullptr;  // where it begins; null if it does not lie within the memory whole
   std::size_t base_ = 0;
   std::size_t size_ = 0;
   std::size_t folds_at_ = 0;

@@ -226,19 +226,7 @@ std::uint8_t Chip::reserved_value() const {
                                                                                          : std::uint8_t{0xFF};
 }
 
-void Chip::note_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
-  judge_.on_register_read(block, offset, value);
-  const bool is_socket = block.is_socket_registers();
-  if (is_socket) {
-    touch_questions_behind(engine_.socket(block.socket()), offset);
-  } else if (offset == common::PHYCFGR && block.is_common() && !phy_.link()) {
-    context_.quirks.touch(Quirk::phycfgr_without_link);
-  }
-  const RegisterSpec* spec = block.is_common() ? common_register_at(offset) : socket_register_at(offset);
-  if (spec == nullptr || block.is_reserved()) context_.quirks.touch(Quirk::reserved_read);
-}
-
-void Chip::touch_questions_behind(const Socket& socket, std::uint16_t offset) {
+inline void Chip::touch_questions_behind(const Socket& socket, std::uint16_t offset) {
   switch (offset) {
     case socket::Sn_SR:
       if (socket.resolving()) context_.quirks.touch(Quirk::status_while_resolving);
@@ -254,6 +242,19 @@ void Chip::touch_questions_behind(const Socket& socket, std::uint16_t offset) {
     default:
       return;
   }
+}
+
+void Chip::note_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
+  if (!holds_register(block, offset)) [[unlikely]] {
+    context_.quirks.touch(Quirk::reserved_read);
+    return judge_.on_reserved_read(block, offset);
+  }
+  if (block.is_socket_registers()) {
+    touch_questions_behind(engine_.socket(block.socket()), offset);
+  } else if (offset == common::PHYCFGR && !phy_.link()) {
+    context_.quirks.touch(Quirk::phycfgr_without_link);
+  }
+  judge_.on_register_read(block, offset, value);
 }
 
 void Chip::write_register(Block block, std::uint16_t offset, std::uint8_t value) {
@@ -275,7 +276,7 @@ std::uint8_t Chip::fetch_common(std::uint16_t offset) const {
     case common::VERSIONR:
       return context_.queue.now() < version_valid_from_ ? std::uint8_t{0} : context_.common[offset];
     default:
-      return common_register_at(offset) != nullptr ? context_.common[offset] : reserved_value();
+      return holds_common_register(offset) ? context_.common[offset] : reserved_value();
   }
 }
 
@@ -336,7 +337,7 @@ std::uint8_t Chip::fetch_socket(const Socket& socket, std::uint16_t offset) {
     case socket::Sn_RX_WR + 1:
       return fetch_wide(socket, offset, static_cast<std::uint16_t>(offset - 1));
     default:
-      return socket_register_at(offset) != nullptr ? socket.bytes[offset] : reserved_value();
+      return holds_socket_register(offset) ? socket.bytes[offset] : reserved_value();
   }
 }
 

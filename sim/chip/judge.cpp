@@ -7,8 +7,6 @@
 #include <bit>
 #include <utility>
 
-#include "sim/core/limits.hpp"
-
 namespace wizloop::chip {
 namespace {
 
@@ -188,15 +186,13 @@ void Judge::on_interrupts(std::uint8_t sir, bool asserted) {
 
 // SPI ----------------------------------------------------------------------------------------------------------------
 
-void Judge::on_deselect(std::size_t header_bytes, std::size_t data_bytes) {
+void Judge::on_bad_frame(std::size_t header_bytes, std::size_t data_bytes) {
   if (context_.queue.now() < no_access_before_) {
     if (!early_access_told_) add_early_access();
-  } else if (header_bytes == 1 || header_bytes == 2) {
+  } else {
     add(Rule::header_cut_short, fmt::format("SCSn rose after {} of 3 header bytes{}", header_bytes,
                                             data_bytes > 0 ? fmt::format(", behind {} data bytes", data_bytes) : ""));
   }
-  in_frame_ = early_access_told_ = false;
-  access_.bytes = 0;
 }
 
 void Judge::on_ignored_bytes() {
@@ -214,11 +210,9 @@ void Judge::add_early_access() {
   add(Rule::access_before_pll_lock, early_access_);
 }
 
-void Judge::on_data_begins(Block block, std::uint16_t offset, bool is_write) {
-  access_ = {};
-  if (block.is_reserved()) add(Rule::reserved_block, fmt::format("BSB {}", block.bsb));
+void Judge::on_data_outside_registers(Block block, std::uint16_t offset, bool is_write) {
+  if (block.is_reserved()) return add(Rule::reserved_block, fmt::format("BSB {}", block.bsb));
   const bool is_tx = block.is_tx_buffer();
-  if (!is_tx && !block.is_rx_buffer()) return;
   note_progress();
   const auto number = static_cast<std::size_t>(block.socket());
   const Socket& socket = *watched_[number].socket;
@@ -231,8 +225,7 @@ void Judge::on_data_begins(Block block, std::uint16_t offset, bool is_write) {
   access_ = {true, is_write, into_used, number, offset, 0};
 }
 
-void Judge::on_data_ends(std::size_t bytes) {
-  if (!access_.judged || bytes == 0) return;
+void Judge::on_buffer_data_end(std::size_t bytes) {
   access_.judged = false;
   access_.bytes = bytes;
   Watched& of = watched_[access_.socket];
@@ -245,17 +238,9 @@ void Judge::on_data_ends(std::size_t bytes) {
 
 // Registers ----------------------------------------------------------------------------------------------------------
 
-void Judge::on_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
-  if (block.is_reserved()) return;
-  if (spec_of(block, offset) == nullptr) {
-    add(Rule::reserved_register, fmt::format("read of {} 0x{:04X}", place_of(block), offset));
-    return;
-  }
-  check_poll(block, offset, value);
-  if (!block.is_common()) {
-    Watched& of = watched_[static_cast<std::size_t>(block.socket())];
-    if (offset / 2 == socket::Sn_TX_FSR / 2 || offset / 2 == socket::Sn_RX_RSR / 2) on_counter_read(of, offset, value);
-  }
+void Judge::on_reserved_read(Block block, std::uint16_t offset) {
+  if (block.is_reserved()) return;  // has a rule of its own
+  add(Rule::reserved_register, fmt::format("read of {} 0x{:04X}", place_of(block), offset));
 }
 
 void Judge::on_register_write(Block block, std::uint16_t offset, std::uint8_t value) {
@@ -345,21 +330,14 @@ void Judge::note_progress() {
   progress_at_ = context_.queue.now();
 }
 
+void Judge::begin_poll(Poll& poll, std::uint8_t value) {
+  if (poll.value != value) note_progress();
+  poll = {value, 1, poll_epoch_};
+}
+
 void Judge::check_poll(Block block, std::uint16_t offset, std::uint8_t value) {
-  const std::size_t first =
-      block.is_common() ? 0 : common_block_bytes + static_cast<std::size_t>(block.socket()) * socket_block_bytes;
-  Poll& poll = polls_[first + offset];
-  if (poll.value != value) {
-    poll.value = value;
-    note_progress();
-  }
-  if (poll.epoch != poll_epoch_) {
-    poll.epoch = poll_epoch_;
-    poll.reads = 0;
-  }
-  if (++poll.reads < limits::poll_reads) return;
   const Duration polled = context_.queue.now() - progress_at_;
-  if (polled < limits::poll_time || !is_awaited(block, offset, value)) return;
+  if (!is_awaited(block, offset, value)) return;
   const Socket* const socket = block.is_common() ? nullptr : watched_[static_cast<std::size_t>(block.socket())].socket;
   const bool retries = socket != nullptr && std::min(socket->tcp.deadline(), socket->arp.deadline()) != Instant::max();
   if (retries && polled < limits::poll_time_with_retries) return;
@@ -398,7 +376,9 @@ bool Judge::is_awaited(Block block, std::uint16_t offset, std::uint8_t value) co
 
 // Counters that tear -------------------------------------------------------------------------------------------------
 
-void Judge::on_counter_read(Watched& of, std::uint16_t offset, std::uint8_t value) {
+void Judge::on_counter_read(Block block, std::uint16_t offset, std::uint8_t value) {
+  note_read(block, offset, value);
+  Watched& of = watched_[static_cast<std::size_t>(block.socket())];
   if (offset % 2 == 0) {
     if (of.torn_offset == offset) of.torn_offset = 0;  // read again
     of.counter_offset = value == fetched_ >> 8 ? offset : std::uint16_t{0};

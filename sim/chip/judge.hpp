@@ -14,6 +14,7 @@
 #include "sim/chip/context.hpp"
 #include "sim/chip/socket.hpp"
 #include "sim/chip/spi_front.hpp"
+#include "sim/core/limits.hpp"
 #include "sim/core/timer.hpp"
 #include "sim/wire/link_mode.hpp"
 
@@ -42,17 +43,33 @@ class Judge {
     in_frame_ = true;
     last_access_ = context_.queue.now();
   }
-  void on_deselect(std::size_t header_bytes, std::size_t data_bytes);
+  void on_deselect(std::size_t header_bytes, std::size_t data_bytes) {
+    const bool cut_short = header_bytes == 1 || header_bytes == 2;
+    if (cut_short || context_.queue.now() < no_access_before_) [[unlikely]]
+      on_bad_frame(header_bytes, data_bytes);
+    in_frame_ = early_access_told_ = false;
+    access_.bytes = 0;
+  }
   // Bytes went in while the chip was in reset.
   void on_ignored_bytes();
   // A header is in; its data are over, so many bytes from `offset` on, which was not folded into the ring yet.
-  void on_data_begins(Block block, std::uint16_t offset, bool is_write);
-  void on_data_ends(std::size_t bytes);
+  void on_data_begins(Block block, std::uint16_t offset, bool is_write) {
+    access_.judged = false;
+    access_.bytes = 0;
+    if (!block.is_common() && !block.is_socket_registers()) on_data_outside_registers(block, offset, is_write);
+  }
+  void on_data_ends(std::size_t bytes) {
+    if (access_.judged && bytes != 0) on_buffer_data_end(bytes);
+  }
 
-  // Registers. A 16-bit register is two calls, high byte first.
-  void on_register_read(Block block, std::uint16_t offset, std::uint8_t value);
+  // Registers. A 16-bit register is two calls, high byte first. Reading where there is none is a call of its own.
+  void on_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
+    if (!block.is_common() && is_counter(offset)) return on_counter_read(block, offset, value);
+    note_read(block, offset, value);
+  }
   // A byte of a 16-bit register is made ready for MISO; `whole` is what the register holds then.
   void on_wide_fetch(std::uint16_t whole) { fetched_ = whole; }
+  void on_reserved_read(Block block, std::uint16_t offset);
   void on_register_write(Block block, std::uint16_t offset, std::uint8_t value);
 
   // Commands; all of them pass on_register_write first.
@@ -75,6 +92,7 @@ class Judge {
   void on_datagram(const Socket& socket, Bytes payload);
 
  private:
+  // Reads of one register byte; a first one, or one that brings news, begins a poll.
   struct Poll {
     std::uint8_t value = 0;
     std::uint32_t reads = 0;
@@ -116,14 +134,29 @@ class Judge {
   void add(Rule rule, std::string_view seen, const Socket* socket = nullptr);
 
   void add_early_access();
+  void on_bad_frame(std::size_t header_bytes, std::size_t data_bytes);
+  void on_data_outside_registers(Block block, std::uint16_t offset, bool is_write);
+  void on_buffer_data_end(std::size_t bytes);
   void finish_read(Watched& of, std::uint16_t start, std::size_t bytes);
   void on_read_from_start(Watched& of);
   void finish_write(Watched& of, std::uint16_t start, std::size_t bytes, bool into_used);
 
   void note_progress();
   bool is_awaited(Block block, std::uint16_t offset, std::uint8_t value) const;
+  // Unjudged registers cost no more than this.
+  void note_read(Block block, std::uint16_t offset, std::uint8_t value) {
+    Poll& poll = polls_[block.row()][offset];
+    if (poll.value != value || poll.epoch != poll_epoch_) return begin_poll(poll, value);
+    if (++poll.reads >= limits::poll_reads && context_.queue.now() - progress_at_ >= limits::poll_time) [[unlikely]]
+      check_poll(block, offset, value);
+  }
+  void begin_poll(Poll& poll, std::uint8_t value);
   void check_poll(Block block, std::uint16_t offset, std::uint8_t value);
-  void on_counter_read(Watched& of, std::uint16_t offset, std::uint8_t value);
+  // Both bytes of Sn_TX_FSR and of Sn_RX_RSR.
+  static bool is_counter(std::uint16_t offset) {
+    return offset / 2 == socket::Sn_TX_FSR / 2 || offset / 2 == socket::Sn_RX_RSR / 2;
+  }
+  void on_counter_read(Block block, std::uint16_t offset, std::uint8_t value);
   void use_counters(Watched& of);
 
   void on_common_write(std::uint16_t offset, std::uint8_t value);
@@ -148,8 +181,8 @@ class Judge {
   Instant last_access_{};
   BufferAccess access_;
 
-  std::array<Poll, common_block_bytes + socket_count * socket_block_bytes> polls_{};
-  std::uint32_t poll_epoch_ = 1;  // moves with each sign of progress
+  std::array<std::array<Poll, 64>, 1 + socket_count> polls_{};  // by Block::row() and offset
+  std::uint32_t poll_epoch_ = 1;                                // moves with each sign of progress
   Instant progress_at_{};
 
   bool rstn_low_ = false;

@@ -68,10 +68,22 @@ constexpr std::array<std::uint8_t, Bytes> index_by_offset(const RegisterSpec (&m
   }
   return index;
 }
+
+constexpr std::uint64_t bytes_held(std::span<const std::uint8_t> index) {
+  std::uint64_t bits = 0;
+  for (std::size_t at = 0; at < index.size(); ++at) bits |= std::uint64_t{index[at] != 0} << at;
+  return bits;
+}
+
 constexpr auto common_index = index_by_offset<common_block_bytes>(common_map);
 constexpr auto socket_index = index_by_offset<socket_block_bytes>(socket_map);
 
+static_assert(common_block_bytes <= 64 && socket_block_bytes <= 64);
+
 }  // namespace
+
+const std::uint64_t common_bytes_held = bytes_held(common_index);
+const std::uint64_t socket_bytes_held = bytes_held(socket_index);
 
 std::span<const RegisterSpec> common_registers() { return common_map; }
 std::span<const RegisterSpec> socket_registers() { return socket_map; }

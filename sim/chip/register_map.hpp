@@ -33,6 +33,14 @@ inline constexpr std::uint16_t socket_block_bytes = 0x30;  // 0x0000 to Sn_KPALV
 const RegisterSpec* common_register_at(std::uint16_t offset);
 const RegisterSpec* socket_register_at(std::uint16_t offset);
 
+// Whether there is one, for who asks at each byte.
+extern const std::uint64_t common_bytes_held, socket_bytes_held;  // a bit per byte of the block
+inline bool is_held(std::uint64_t bytes_held, std::uint16_t offset) {
+  return offset < 64 && (bytes_held >> offset & 1) != 0;
+}
+inline bool holds_common_register(std::uint16_t offset) { return is_held(common_bytes_held, offset); }
+inline bool holds_socket_register(std::uint16_t offset) { return is_held(socket_bytes_held, offset); }
+
 // Offsets, for code that handles one register.
 namespace common {
 inline constexpr std::uint16_t MR = 0x00, GAR = 0x01, SUBR = 0x05, SHAR = 0x09, SIPR = 0x0F, INTLEVEL = 0x13, IR = 0x15,

@@ -6,6 +6,15 @@
 
 namespace wizloop::chip {
 
+// MISO of a header, and of data that are written, goes where hosts do not look: asking does not count as touching.
+SpiFront::SpiFront(BlockAccess& access, Quirks& quirks) : access_{access}, quirks_{quirks}, header_miso_{} {
+  if (quirks.peek<HeaderMiso>(Quirk::header_miso) == HeaderMiso::counts) header_miso_ = {0x01, 0x02, 0x03};
+  const auto shown = quirks.peek<WriteDataMiso>(Quirk::write_data_miso);
+  writes_show_mosi_ = shown == WriteDataMiso::echo;
+  commits_late_ = quirks.peek<ByteCommit>(Quirk::byte_commit) == ByteCommit::next_byte;
+  writes_show_ = shown == WriteDataMiso::ones ? std::uint8_t{0xFF} : std::uint8_t{0x00};
+}
+
 void SpiFront::select() {
   selected_ = true;
   data_bytes_ = 0;
@@ -15,68 +24,82 @@ void SpiFront::select() {
 
 void SpiFront::deselect() {
   commit_pending();
-  if (selected_ && phase_ == Phase::data) access_.note_data_ends(data_bytes_ - bytes_before_);
+  if (selected_ && phase_ == Phase::data) finish_data();
   if (selected_) access_.note_deselect(std::min<std::size_t>(static_cast<std::size_t>(phase_), 3), data_bytes_);
-  selected_ = false;
+  selected_ = streaming_ = false;
   select_toggles_ = true;
 }
 
 void SpiFront::start_frame() {
   log_.count = 0;
   phase_ = Phase::address_high;
-  next_miso_ = header_miso(0);
+  next_miso_ = header_miso_[0];
+  streaming_ = false;
 }
 
-// MISO goes where hosts do not look: asking does not count as touching.
-std::uint8_t SpiFront::header_miso(std::size_t byte) const {
-  constexpr std::uint8_t counts[] = {0x01, 0x02, 0x03};
-  return quirks_.peek<HeaderMiso>(Quirk::header_miso) == HeaderMiso::counts ? counts[byte] : std::uint8_t{0};
+// One byte of a buffer.
+inline std::uint8_t SpiFront::stream(std::uint8_t mosi) {
+  const std::uint8_t miso = next_miso_;
+  ++data_bytes_;
+  if (is_write_) ring_->write(address_, mosi);
+  if (++address_ == 0xFFFF) streaming_ = false;
+  if (!is_write_) {
+    next_miso_ = ring_->read(address_);
+  } else if (writes_show_mosi_) {
+    next_miso_ = write_miso_ = mosi;
+  }
+  return miso;
 }
 
 std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
+  if (streaming_) return stream(mosi);
+  if (phase_ > Phase::address_low || ignoring() || pending_) return step(mosi);
+  log(mosi);
+  const std::uint8_t miso = next_miso_;
+  if (phase_ == Phase::address_high) {
+    address_ = static_cast<std::uint16_t>(mosi << 8);
+    phase_ = Phase::address_low;
+    next_miso_ = header_miso_[1];
+  } else {
+    address_ = static_cast<std::uint16_t>(address_ | mosi);
+    phase_ = Phase::control;
+    next_miso_ = header_miso_[2];
+  }
+  return miso;
+}
+
+// Whatever is no plain address byte and does not stream.
+std::uint8_t SpiFront::step(std::uint8_t mosi) {
+  if (selected_ && !held_in_reset_ && phase_ <= Phase::address_low) {
+    commit();  // of the frame before, where SCSn is tied low
+    return exchange(mosi);
+  }
   if (selected_ && (phase_ != Phase::data || !is_buffer_)) log(mosi);
   if (ignoring()) {
     note_ignored(1);
     return 0x00;
   }
-  if (pending_) commit_pending();
   const std::uint8_t miso = next_miso_;
-  switch (phase_) {
-    case Phase::address_high:
-      address_ = static_cast<std::uint16_t>(mosi << 8);
-      phase_ = Phase::address_low;
-      next_miso_ = header_miso(1);
-      break;
-    case Phase::address_low:
-      address_ = static_cast<std::uint16_t>(address_ | mosi);
-      phase_ = Phase::control;
-      next_miso_ = header_miso(2);
-      break;
-    case Phase::control:
-      begin_data(mosi);
-      break;
-    case Phase::data:
-      ++data_bytes_;
-      if (is_buffer_) {
-        if (is_write_) {
-          if (commits_late_) [[unlikely]] {
-            pending_ = Pending{ring_, address_, mosi};
-          } else {
-            ring_->write(address_, mosi);
-          }
-        }
-      } else if (is_write_) {
-        write_register(mosi);
-      } else {
-        access_.note_register_read(block_, address_, miso);
-      }
-      if (is_write_ && echoes_) write_miso_ = mosi;
-      advance_address(1);
-      next_miso_ = is_write_ ? write_miso_ : fetch();
-      if (fixed_left_ != 0) finish_fixed_bytes(1);
-      break;
-    case Phase::spent:
-      break;
+  if (phase_ == Phase::control) {
+    begin_data(mosi);
+    return miso;
+  }
+  commit_pending();
+  ++data_bytes_;
+  if (is_buffer_) {
+    if (is_write_) write_buffer(&mosi, 1);
+  } else if (is_write_) {
+    write_register(mosi);
+  } else {
+    access_.note_register_read(block_, address_, miso);
+  }
+  if (is_write_ && writes_show_mosi_) write_miso_ = mosi;
+  advance_address(1);
+  next_miso_ = is_write_ ? write_miso_ : fetch();
+  if (fixed_left_ != 0) {
+    finish_fixed_bytes(1);
+  } else if (is_buffer_) {
+    note_streaming();
   }
   return miso;
 }
@@ -84,24 +107,21 @@ std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
 void SpiFront::begin_data(std::uint8_t control) {
   block_ = Block{static_cast<std::uint8_t>(control >> 3)};
   is_write_ = (control & 0x04) != 0;
-  fixed_left_ = fixed_length(control & 0x03);
+  fixed_left_ = (control & 0x03) == 0 ? 0 : fixed_length(control & 0x03);
   is_buffer_ = block_.is_tx_buffer() || block_.is_rx_buffer();
   ring_ = is_buffer_ ? &access_.ring(block_) : nullptr;
   access_.note_data_begins(block_, address_, is_write_);
   bytes_before_ = data_bytes_;
   phase_ = Phase::data;
-  const auto shown = quirks_.peek<WriteDataMiso>(Quirk::write_data_miso);
-  echoes_ = shown == WriteDataMiso::echo;
-  commits_late_ = quirks_.peek<ByteCommit>(Quirk::byte_commit) == ByteCommit::next_byte;
-  write_miso_ = shown == WriteDataMiso::ones ? std::uint8_t{0xFF} : std::uint8_t{0x00};
+  write_miso_ = writes_show_;
   next_miso_ = is_write_ ? write_miso_ : fetch();
+  note_streaming();
 }
 
-// 0 in variable data length mode.
+// Of the operation modes 1 to 3; 0 if they are taken for variable data length mode.
 std::size_t SpiFront::fixed_length(std::uint8_t om) {
   constexpr std::size_t length[] = {0, 1, 2, 4};
-  if (om != 0 && select_toggles_ &&
-      quirks_.choice<FdmUnderSelect>(Quirk::fdm_under_select) == FdmUnderSelect::ignored) {
+  if (select_toggles_ && quirks_.choice<FdmUnderSelect>(Quirk::fdm_under_select) == FdmUnderSelect::ignored) {
     return 0;
   }
   return length[om];
@@ -116,8 +136,7 @@ void SpiFront::write_register(std::uint8_t value) {
   }
 }
 
-void SpiFront::commit_pending() {
-  if (!pending_) return;
+void SpiFront::commit() {
   if (pending_->ring != nullptr) {
     pending_->ring->write(pending_->address, pending_->value);
   } else {
@@ -126,18 +145,14 @@ void SpiFront::commit_pending() {
   pending_.reset();
 }
 
-void SpiFront::advance_address(std::size_t count) {
-  const std::size_t next = address_ + count;
-  address_ = static_cast<std::uint16_t>(next);  // from 0xFFFF to 0 in the same block
-  if (next > 0xFFFF && quirks_.choice<AddressWrap>(Quirk::address_wrap) == AddressWrap::sticks) address_ = 0xFFFF;
+void SpiFront::note_wrap() {
+  if (quirks_.choice<AddressWrap>(Quirk::address_wrap) == AddressWrap::sticks) address_ = 0xFFFF;
 }
-
-std::uint8_t SpiFront::fetch() { return is_buffer_ ? ring_->read(address_) : access_.fetch_register(block_, address_); }
 
 void SpiFront::finish_fixed_bytes(std::size_t count) {
   fixed_left_ -= count;
   if (fixed_left_ != 0) return;
-  access_.note_data_ends(data_bytes_ - bytes_before_);
+  finish_data();
   if (select_toggles_ && quirks_.peek<FdmUnderSelect>(Quirk::fdm_under_select) == FdmUnderSelect::capped) {
     commit_pending();
     phase_ = Phase::spent;  // until SCSn rises
@@ -160,7 +175,7 @@ void SpiFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std:
     if (miso != nullptr) std::memset(miso, 0, count);
     return;
   }
-  if (pending_) commit_pending();
+  commit_pending();
   data_bytes_ += count;
   if (is_write_) {
     write_buffer(mosi, count);
@@ -175,6 +190,7 @@ void SpiFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std:
     next_miso_ = fetch();
   }
   if (fixed_left_ != 0) finish_fixed_bytes(count);
+  note_streaming();
 }
 
 // `mosi` may be null: zeros.
@@ -191,7 +207,7 @@ void SpiFront::write_buffer(const std::uint8_t* mosi, std::size_t count) {
 }
 
 void SpiFront::show_while_written(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {
-  if (!echoes_) {
+  if (!writes_show_mosi_) {
     std::memset(miso, write_miso_, count);
     return;
   }

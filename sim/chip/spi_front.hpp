@@ -26,7 +26,15 @@ struct Block {
   bool is_rx_buffer() const { return (bsb & 3) == 3; }
   bool is_reserved() const { return (bsb & 3) == 0 && bsb != 0; }
   int socket() const { return bsb >> 2; }
+  // Of register blocks, for tables: 0 is the common one, n + 1 socket n's.
+  std::size_t row() const { return static_cast<std::size_t>(bsb + 3) >> 2; }
 };
+
+// Whether the datasheet has a register at this byte; a reserved block has none.
+inline bool holds_register(Block block, std::uint16_t offset) {
+  if (block.is_common()) return holds_common_register(offset);
+  return block.is_socket_registers() && holds_socket_register(offset);
+}
 
 // The beginning of the frame that goes on, for whoever explains what happened in it. Of a buffer frame the header
 // alone: its data are in the ring.
@@ -45,8 +53,9 @@ class BlockAccess {
   virtual void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) = 0;
   // The ring behind a buffer block; may change whenever a register is written.
   virtual Ring& ring(Block block) = 0;
-  // SCSn falls; a header is in; its data are over, so many bytes from the header's offset on; SCSn rises, with fewer
-  // than three header bytes if the frame was cut short. With fixed lengths several frames may follow one select.
+  // SCSn falls; a header is in; the data of a buffer block are over, so many bytes from the header's offset on; SCSn
+  // rises, with fewer than three header bytes if the frame was cut short. With fixed lengths several frames may follow
+  // one select.
   virtual void note_select() = 0;
   virtual void note_data_begins(Block block, std::uint16_t offset, bool is_write) = 0;
   virtual void note_data_ends(std::size_t bytes) = 0;
@@ -60,7 +69,7 @@ class BlockAccess {
 
 class SpiFront final : public SpiTarget {
  public:
-  SpiFront(BlockAccess& access, Quirks& quirks) : access_{access}, quirks_{quirks} {}
+  SpiFront(BlockAccess& access, Quirks& quirks);
 
   void select() override;
   void deselect() override;
@@ -77,6 +86,7 @@ class SpiFront final : public SpiTarget {
     ignored_bytes_ = log_.count = 0;
     pending_.reset();
     select_toggles_ = false;
+    note_streaming();
   }
 
  private:
@@ -96,15 +106,33 @@ class SpiFront final : public SpiTarget {
     ignored_bytes_ += count;
   }
   bool ignoring() const { return !selected_ || held_in_reset_ || phase_ == Phase::spent; }
+  // Nothing but buffer memory moves, at once: no header, no register, no length to count down, no address that wraps.
+  void note_streaming() {
+    streaming_ = !ignoring() && phase_ == Phase::data && is_buffer_ && fixed_left_ == 0 && address_ != 0xFFFF &&
+                 !(is_write_ && commits_late_);
+  }
   void start_frame();
-  std::uint8_t header_miso(std::size_t byte) const;
+  std::uint8_t stream(std::uint8_t mosi);
+  std::uint8_t step(std::uint8_t mosi);
   void begin_data(std::uint8_t control);
   std::size_t fixed_length(std::uint8_t om);
   void write_register(std::uint8_t value);
   void write_buffer(const std::uint8_t* mosi, std::size_t count);
-  void commit_pending();
-  void advance_address(std::size_t count);
-  std::uint8_t fetch();
+  void commit_pending() {
+    if (pending_) [[unlikely]]
+      commit();
+  }
+  void commit();
+  void advance_address(std::size_t count) {
+    const std::size_t next = address_ + count;
+    address_ = static_cast<std::uint16_t>(next);  // from 0xFFFF to 0 in the same block
+    if (next > 0xFFFF) note_wrap();
+  }
+  void note_wrap();
+  void finish_data() {
+    if (is_buffer_) access_.note_data_ends(data_bytes_ - bytes_before_);
+  }
+  std::uint8_t fetch() { return is_buffer_ ? ring_->read(address_) : access_.fetch_register(block_, address_); }
   void finish_fixed_bytes(std::size_t count);
   void log(std::uint8_t mosi) {
     if (log_.count < log_.mosi.size()) log_.mosi[log_.count++] = mosi;
@@ -113,6 +141,8 @@ class SpiFront final : public SpiTarget {
 
   BlockAccess& access_;
   Quirks& quirks_;
+  std::array<std::uint8_t, 3> header_miso_;
+  bool streaming_ = false;
   bool selected_ = false;
   bool select_toggles_ = false;  // SCSn has risen since reset: it is not tied low
   bool held_in_reset_ = false;
@@ -125,9 +155,10 @@ class SpiFront final : public SpiTarget {
   std::size_t fixed_left_ = 0;  // 0 in variable data length mode
   Ring* ring_ = nullptr;
   std::uint8_t next_miso_ = 0;
-  std::uint8_t write_miso_ = 0;  // while data is written: 0x00, 0xFF, or the MOSI byte before
-  bool echoes_ = false;
-  bool commits_late_ = false;  // ByteCommit::next_byte
+  bool commits_late_ = false;      // byte_commit
+  bool writes_show_mosi_ = false;  // write_data_miso
+  std::uint8_t writes_show_ = 0;   // without that
+  std::uint8_t write_miso_ = 0;    // while data is written: 0x00, 0xFF, or the MOSI byte before
   std::optional<Pending> pending_;
   std::size_t data_bytes_ = 0;    // of this select, for whoever watches
   std::size_t bytes_before_ = 0;  // how many of them belong to frames that are over
