@@ -601,6 +601,7 @@ void SocketEngine::pump() {
   Socket* chosen = nullptr;
   for (int i = 0; i < socket_count; ++i) {
     Socket& candidate = socket((turn_ + i) % socket_count);
+    if (candidate.status() == sn_sr::CLOSED) continue;  // has nothing to send
     const Instant ready = next_output(candidate);
     if (ready <= now && chosen == nullptr) chosen = &candidate;
     earliest = std::min(earliest, ready);
