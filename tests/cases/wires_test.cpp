@@ -318,8 +318,23 @@ class B27_OneOddReadingEndsItAll : public WiresCaseTest {
 };
 
 TEST_F(B27_OneOddReadingEndsItAll, ErrorTakenForTheEndLosesAllThatFollows) {
-  // The third register of the first poll: Sn_SR shows a state that does not exist.
-  EXPECT_THAT(arrived_with_glitch(6, false), Each(false));
+  open_udp(0, 5000);
+  plan("spi_flip", "line=miso,bit=3,nth=4");  // the first look at Sn_SR shows a state that does not exist
+  bool ended = false;
+  int taken = 0;
+  for (std::uint8_t i = 0; i < 5; ++i) {
+    board.arrive_udp(1111, 5000, counting(20, i));
+    board.advance(1ms);
+    ended = ended || frame({0x00, 0x03, 0x08, 0x00})[3] != sn_sr::UDP;
+    if (!ended) ++taken;
+  }
+  EXPECT_EQ(faults->struck(Fault::spi_flip), 1U);
+  EXPECT_EQ(taken, 0);
+  EXPECT_EQ(board.status(0), sn_sr::UDP);  // while the socket has been there all along
+}
+
+TEST_F(B27_OneOddReadingEndsItAll, CuredLooksTwice) {
+  EXPECT_THAT(arrived_with_glitch(6, false), Each(true));  // the same byte, and nothing is opened anew
 }
 
 TEST_F(B27_OneOddReadingEndsItAll, CuredOpensAnewAndLosesOneDatagramAtMost) {
