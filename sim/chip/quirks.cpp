@@ -374,8 +374,7 @@ const std::array<QuirkSpec, quirk_count> table = {{
      Trust::unverified,
      assumption,
      "when an IGMP query is answered: at once, or as RFC 2236 3 asks, after a random time up to the query's Max "
-     "Response "
-     "Time (10 s in version 1) unless another host's report is heard before"},
+     "Response Time (10 s in version 1) unless another host's report is heard before"},
 }};
 
 }  // namespace

@@ -79,7 +79,7 @@ enum class Quirk : std::uint8_t {
   keepalive_needs,
   group_query_answer,
 };
-inline constexpr std::size_t quirk_count = 60;
+inline constexpr std::size_t quirk_count = 61;
 
 struct QuirkSpec {
   Quirk quirk;
