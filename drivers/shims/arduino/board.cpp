@@ -14,6 +14,8 @@ constexpr double clock_cycles = 20;         // read a counter and scale it: the 
 constexpr double free_board_cpu_hz = 16e6;  // a board without a file
 constexpr double least_loop_ns = 1000;      // a round of loop() takes time, or an empty one would never end
 constexpr std::uint64_t ps_per_ns = 1000;
+constexpr int looks_of_a_wait = 100;
+constexpr std::uint64_t ns_per_look_of_a_wait = 1000;
 constexpr std::uint64_t several_chips_step_ns = 1'000'000;  // how far their times may drift apart in a delay
 
 std::uint64_t to_ns(double ns) { return static_cast<std::uint64_t>(std::llround(ns)); }
@@ -78,13 +80,22 @@ void Board::level_up() {
 }
 
 void Board::end_if_over() {
-  if (now_ps() >= ends_at_ps_ && std::uncaught_exceptions() == 0) {
+  seen_ps_ = now_ps();
+  if (seen_ps_ >= ends_at_ps_ && std::uncaught_exceptions() == 0) {
     never_end();
     throw SketchEnds{0, true};
   }
 }
 
+// Firmware that looks at the clock again and again is waiting. From then on it looks once a microsecond, so that a
+// second of it does not cost this computer as much.
+std::uint64_t Board::read_clock() {
+  spend(++looks_ > looks_of_a_wait ? std::max(prices_.millis_ns, ns_per_look_of_a_wait) : prices_.millis_ns);
+  return (seen_ps_ - boot_ps_) / ps_per_ns;
+}
+
 void Board::sleep(std::uint64_t ns) {
+  looks_ = 0;
   if (chips_.empty()) return;
   if (ends_at_ps_ != UINT64_MAX) {
     const std::uint64_t left = (std::max(ends_at_ps_, now_ps()) - now_ps()) / ps_per_ns + 1;
@@ -123,6 +134,7 @@ void Board::set_mode(int number, int mode) {
 void Board::write(int number, int level) {
   Pin* const at = pin(number);
   if (at == nullptr) return;
+  looks_ = 0;
   const int before = output_of(*at);
   at->latch = level != LOW ? HIGH : LOW;
   bool is_scsn = false;
@@ -176,6 +188,7 @@ int Board::level_at(int number) {
 
 int Board::read(int number) {
   if (pin(number) == nullptr) return LOW;
+  looks_ = 0;
   spend(prices_.digital_write_ns);
   return level_at(number);
 }
@@ -193,6 +206,7 @@ void Board::drive(int number, int level) {
 void Board::attach_interrupt(int number, void (*handler)(), int mode) {
   Pin* const at = pin(number);
   if (at == nullptr) return;
+  handlers_ += (handler != nullptr) - (at->handler != nullptr);
   at->handler = handler;
   at->trigger = mode;
   at->pending = false;
@@ -238,7 +252,7 @@ void Board::leave_transaction() {
 // Runs the handlers that are due: those of an edge once for it, those of a level once at each call that gets here while
 // it lasts. One at a time, as on a board whose interrupts do not nest.
 void Board::serve_interrupts() {
-  if (!interrupts_enabled_ || in_handler_ || any_selected()) return;
+  if (handlers_ == 0 || !interrupts_enabled_ || in_handler_ || any_selected()) return;
   for (std::size_t i = 0; i < pins_.size(); ++i) {
     Pin& at = pins_[i];
     if (at.handler == nullptr || (at.waits_for_transaction && in_transaction_)) continue;

@@ -29,9 +29,10 @@ class Board {
   // Time. `end_after()` makes the first call that moves time beyond it end the sketch.
   std::uint64_t now_ps() const;
   std::uint64_t since_boot_ns() const { return (now_ps() - boot_ps_) / 1000; }
+  // What millis() costs; since_boot_ns() then.
+  std::uint64_t read_clock();
   void sleep(std::uint64_t ns);
   void spend(std::uint64_t ns);
-  void read_clock() { spend(prices_.millis_ns); }
   void pay_loop() { spend(prices_.loop_ns); }
   void end_after(std::uint64_t ns) { ends_at_ps_ = now_ps() + ns * 1000; }
   void never_end() { ends_at_ps_ = UINT64_MAX; }
@@ -110,6 +111,9 @@ class Board {
   bool in_transaction_ = false;
   bool interrupts_enabled_ = true;
   bool in_handler_ = false;
+  int handlers_ = 0;           // how many pins have one
+  int looks_ = 0;              // at the clock, with nothing in between
+  std::uint64_t seen_ps_ = 0;  // by the last look
 };
 
 // Leaves the sketch: its destructors run.

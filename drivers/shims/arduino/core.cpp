@@ -52,14 +52,8 @@ int analogRead(uint8_t pin) {
 void analogReference(uint8_t) {}
 void analogWrite(uint8_t pin, int value) { Board::it().write(pin, value > 127 ? HIGH : LOW); }
 
-unsigned long millis(void) {
-  Board::it().read_clock();
-  return Board::it().since_boot_ns() / ns_per_ms;
-}
-unsigned long micros(void) {
-  Board::it().read_clock();
-  return Board::it().since_boot_ns() / ns_per_us;
-}
+unsigned long millis(void) { return Board::it().read_clock() / ns_per_ms; }
+unsigned long micros(void) { return Board::it().read_clock() / ns_per_us; }
 void delay(unsigned long ms) { Board::it().sleep(ms * ns_per_ms); }
 void delayMicroseconds(unsigned int us) { Board::it().sleep(us * ns_per_us); }
 void yield(void) { Board::it().read_clock(); }

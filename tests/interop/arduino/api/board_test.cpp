@@ -146,9 +146,14 @@ void clock_goes_on() {
   delay(1500);
   CHECK_EQ(millis() - start, 1500u);
   CHECK_EQ((micros() - start_us) / 1000, 1500u);
-  // Firmware that only looks at the clock gets on.
-  const unsigned long from = millis();
-  while (millis() - from < 3) continue;
+  // Firmware that only looks at the clock gets on, to the microsecond, and without a look for each 20 cycles.
+  const unsigned long from = micros();
+  unsigned long looks = 0;
+  while (micros() - from < 3000) ++looks;
+  CHECK(micros() - from <= 3002);
+  CHECK(looks > 2900 && looks < 3200);
+  digitalRead(7);
+  CHECK_EQ(cost_ns([] { micros(); }), price("arduino.millis_ns"));
 }
 
 // Interrupts ---------------------------------------------------------------------------------------------------------
