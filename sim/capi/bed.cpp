@@ -28,6 +28,8 @@ std::string register_of(const bus::SeenFrame& frame) {
   return fmt::format("block {}, offset 0x{:04X}", block.bsb, offset);
 }
 
+double in_seconds(Duration duration) { return static_cast<double>(duration / 1ms) / 1000; }
+
 }  // namespace
 
 class Bed::TraceLines final : public TraceSink {
@@ -215,21 +217,27 @@ Bed::Due Bed::take_due() {
 
 // The guard ----------------------------------------------------------------------------------------------------------
 
-void Bed::check_polling() {
-  const bus::SpiBus& bus = testbed_->bus();
-  if (bus.polled_for() <= limits_.poll || hang_) return;
-  const bus::SeenFrame& frame = bus.frame();
-  const std::string name = register_of(frame);
+std::string Bed::polled_register() const {
+  const bus::SeenFrame& frame = testbed_->bus().frame();
   std::string value;
   for (std::size_t i = bus::SeenFrame::header_bytes; i < std::min(frame.bytes, bus::SeenFrame::kept_bytes); ++i) {
     value += fmt::format("{:02X}", frame.miso[i]);
   }
-  const auto seconds = [](Duration duration) { return static_cast<double>(duration / 1ms) / 1000; };
+  return fmt::format("{} = 0x{}", register_of(frame), value);
+}
+
+std::string Bed::polled() const {
+  const Duration duration = testbed_->bus().polled_for();
+  return duration == Duration{} ? "" : fmt::format("{} for {} s", polled_register(), in_seconds(duration));
+}
+
+void Bed::check_polling() {
+  if (testbed_->bus().polled_for() <= limits_.poll || hang_) return;
   testbed_->findings().add(
       testbed_->now(), Rule::endless_poll,
-      fmt::format("{} = 0x{}, read without a change for {} s", name, value, seconds(limits_.poll)));
-  hang_ = fmt::format("{}: firmware hangs: it has read {} = 0x{} for {} s without a change, until {} s", name_, name,
-                      value, seconds(bus.polled_for()), seconds(testbed_->now().time_since_epoch()));
+      fmt::format("{}, read without a change for {} s", polled_register(), in_seconds(limits_.poll)));
+  hang_ = fmt::format("{}: firmware hangs: it has read {} without a change, until {} s", name_, polled(),
+                      in_seconds(testbed_->now().time_since_epoch()));
 }
 
 void Bed::note_watchdog() {

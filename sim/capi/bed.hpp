@@ -90,6 +90,8 @@ class Bed {
   // The guard. Null: firmware goes on.
   const std::string* hang() const { return hang_ ? &*hang_ : nullptr; }
   void note_watchdog();
+  // "S0 Sn_CR = 0x20 for 0.25 s"; "": firmware is in no such loop.
+  std::string polled() const;
   void forget_hang();
   bool hang_returns() const { return limits_.hang_returns; }
   int runs = 0;                  // wizloop_run() within wizloop_run()
@@ -109,6 +111,7 @@ class Bed {
 
   void note_clocks(const void* thread);
   void check_polling();
+  std::string polled_register() const;
   Instant next_stop() const;
   Due due() const;
   bool stops() const { return !delivering && due() != Due::nothing; }

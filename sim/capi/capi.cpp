@@ -759,6 +759,16 @@ int wizloop_pc_close(wizloop_t* handle, int socket) {
 
 // What it comes to ---------------------------------------------------------------------------------------------------
 
+const char* wizloop_polled(wizloop_t* handle) {
+  const char* text = "";
+  outside(handle, [&](Bed& bed) {
+    bed.text = bed.polled();
+    text = bed.text.c_str();
+    return WIZLOOP_OK;
+  });
+  return text;
+}
+
 int wizloop_finding_count(wizloop_t* handle) {
   return outside(handle, [](Bed& bed) { return as_int(bed.testbed().findings().all().size()); });
 }

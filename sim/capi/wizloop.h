@@ -263,6 +263,10 @@ WIZLOOP_API int wizloop_announce(wizloop_t *bed, const char *rule, const char *r
  * the next call with this handle. */
 WIZLOOP_API const char *wizloop_announced(wizloop_t *bed, const char *rule);
 
+/* What firmware reads again and again without finding a change, and since when, for whoever gives it up before
+ * poll_limit_ns does: "S0 Sn_CR = 0x20 for 0.25 s"; "": nothing. Valid until the next call with this handle. */
+WIZLOOP_API const char *wizloop_polled(wizloop_t *bed);
+
 typedef void (*wizloop_finding_fn)(void *context, const wizloop_finding *finding);
 /* Each kind of finding, once, as soon as the call that earned it is done. NULL: nobody any more. */
 WIZLOOP_API int wizloop_on_finding(wizloop_t *bed, wizloop_finding_fn callback, void *context);

@@ -142,7 +142,7 @@ void Board::write(int number, int level) {
   // The price of an edge of SCSn is the chip's business: it is part of the frame.
   if (!is_scsn || before == output_of(*at)) spend(prices_.digital_write_ns);
   set_output(number);
-  if (is_scsn) {
+  if (is_scsn && !any_selected()) {
     serve_interrupts();
     end_if_over();
   }

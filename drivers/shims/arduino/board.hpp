@@ -28,6 +28,8 @@ class Board {
 
   // Time. `end_after()` makes the first call that moves time beyond it end the sketch.
   std::uint64_t now_ps() const;
+  // What firmware polls, as wizloop_polled() says it.
+  const char* polled() const { return chips_.empty() ? "" : wizloop_polled(chips_.front().bed); }
   std::uint64_t since_boot_ns() const { return (now_ps() - boot_ps_) / 1000; }
   // What millis() costs; since_boot_ns() then.
   std::uint64_t read_clock();

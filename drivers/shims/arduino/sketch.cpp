@@ -63,8 +63,10 @@ int run(std::uint64_t run_ms) {
   } catch (const wizloop_arduino::SketchEnds& end) {
     board.never_end();
     const std::uint64_t gone_ms = board.since_boot_ns() / ns_per_ms - began_ms;
-    if (!end.time_is_over || stop || gone_ms <= run_ms / 2) return end.result;
-    std::printf("%s() has not returned for %llu ms\n", running, static_cast<unsigned long long>(gone_ms));
+    if (!end.time_is_over || gone_ms <= run_ms / 2) return end.result;
+    const char* const polled = board.polled();
+    std::printf("%s() has not returned for %llu ms%s%s\n", running, static_cast<unsigned long long>(gone_ms),
+                *polled != '\0' ? ": it reads " : "", polled);
     return 1;
   }
 }

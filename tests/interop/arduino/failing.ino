@@ -12,12 +12,26 @@ void setup() {
 
 void loop() {
   if (WAY == 5) wait_for_a_pin();
+  if (WAY == 7) wait_for_a_register();
   if (WAY == 6 && Serial.available() == 0) delay(20);
   if (WAY == 6 && Serial.available() > 0) {
     const long first = Serial.readStringUntil(' ').toInt();
     const long second = Serial.parseInt();
     if (Serial.read() == '.') Serial.println(first + second);
   }
+}
+
+// VERSIONR, until it is 5.
+void wait_for_a_register() {
+  pinMode(SS, OUTPUT);
+  uint8_t version;
+  do {
+    digitalWrite(SS, LOW);
+    SPI.transfer16(0x0039);
+    SPI.transfer(0);
+    version = SPI.transfer(0);
+    digitalWrite(SS, HIGH);
+  } while (version != 5);
 }
 
 void wait_for_a_pin() {

@@ -295,6 +295,19 @@ TEST(CapiGuard, EndsAnEndlessPollWithTheNameOfTheRegister) {
   EXPECT_EQ(bed.read(common, 0x39), 0x04);  // and the chip is there for what comes next
 }
 
+TEST(CapiGuard, TellsWhatIsPolledBeforeItBites) {
+  Bed bed;
+  EXPECT_STREQ(wizloop_polled(nullptr), "");
+  EXPECT_STREQ(wizloop_polled(bed), "");
+  const std::uint64_t start = wizloop_now_ns(bed);
+  while (wizloop_now_ns(bed) < start + 20 * ms) bed.read(s0, 0x03);
+  EXPECT_STREQ(wizloop_polled(bed), "S0 Sn_SR = 0x00 for 0.019 s");
+  bed.read(common, 0x39);
+  bed.read(common, 0x0F);
+  bed.read(common, 0x39);
+  EXPECT_THAT(std::string{wizloop_polled(bed)}, Not(HasSubstr("Sn_SR")));
+}
+
 TEST(CapiGuard, RunsTheDestructorsOfFirmwareThatItEnds) {
   wizloop_config config = WIZLOOP_CONFIG_INIT;
   config.poll_limit_ns = 10 * ms;
