@@ -562,7 +562,8 @@ void Judge::check_addresses(const Socket& socket, std::uint8_t code) {
     add(Rule::destination_missing,
         fmt::format("S{} Sn_DIPR = 0x{:08X}, Sn_DPORT = {}", socket.number, destination, socket.dport()), &socket);
   } else if (context_.common.sipr() == 0 && !context_.common.is_own_broadcast(destination) &&
-             !is_multicast(destination)) {
+             !is_multicast(destination) && (leased_ == 0 || destination != leased_)) {
+    // A datagram to the address just leased is how ioLibrary probes it (RFC 5227): its ARP asks from 0.0.0.0.
     add(Rule::own_ip_missing, fmt::format("S{} Sn_DIPR = 0x{:08X} while SIPR = 0", socket.number, destination),
         &socket);
   }

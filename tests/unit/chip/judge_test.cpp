@@ -1038,6 +1038,15 @@ TEST_F(LeaseTest, ALeaseInSiprIsApplied) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+// As ioLibrary's DHCP client does before it takes the address.
+TEST_F(LeaseTest, ProbingTheLeasedAddressIsNoUseWithoutOne) {
+  arrive_reply(5);
+  board.set32(0, socket::Sn_DIPR, granted);
+  board.set16(0, socket::Sn_DPORT, 5000);
+  board.send(0, {1});
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
 // Servers broadcast to clients that ask for it.
 TEST_F(LeaseTest, ALeaseOfAnotherClientGrantsNothing) {
   arrive_reply(5, peer_mac);
