@@ -6,14 +6,18 @@
 #include <optional>
 #include <utility>
 
+#include "drivers/patterns/esp_idf_macraw.hpp"
 #include "drivers/patterns/ethernet2.hpp"
 #include "drivers/patterns/ethernet3.hpp"
 #include "drivers/patterns/iolibrary.hpp"
 #include "drivers/patterns/lwip_macraw.hpp"
 #include "drivers/patterns/mongoose_macraw.hpp"
+#include "drivers/patterns/nuttx_macraw.hpp"
 #include "drivers/patterns/pico_macraw.hpp"
 #include "drivers/patterns/pjrc_ethernet.hpp"
+#include "drivers/patterns/qnethernet_macraw.hpp"
 #include "drivers/patterns/wizloop_library.hpp"
+#include "drivers/patterns/zephyr_macraw.hpp"
 #include "drivers/w5500/burst_bus.hpp"
 #include "drivers/w5500/byte_bus.hpp"
 #include "drivers/w5500/dma_bus.hpp"
@@ -72,6 +76,11 @@ Result<std::unique_ptr<World>> World::create(const Setup& setup) {
 std::shared_ptr<patterns::RawDriver> World::make_raw_driver(std::string_view library) {
   if (library == "lwip_macraw") return std::make_shared<patterns::PicoMacraw>(*data_bus_, port_);
   if (library == "mongoose") return std::make_shared<patterns::MongooseMacraw>(*data_bus_, port_);
+  if (library == "qnethernet") return std::make_shared<patterns::QnEthernetMacraw>(*data_bus_, port_);
+  intn_.emplace(bed_->chip(), bed_->faulty_intn());
+  if (library == "esp_idf") return std::make_shared<patterns::EspIdfMacraw>(*data_bus_, port_, *intn_);
+  if (library == "nuttx") return std::make_shared<patterns::NuttxMacraw>(*data_bus_, port_, *intn_);
+  if (library == "zephyr") return std::make_shared<patterns::ZephyrMacraw>(*data_bus_, port_, *intn_);
   return nullptr;
 }
 

@@ -13,6 +13,7 @@
 
 #include "drivers/patterns/raw_driver.hpp"
 #include "drivers/patterns/socket_library.hpp"
+#include "drivers/ports/sim/sim_interrupt_line.hpp"
 #include "drivers/ports/sim/sim_port.hpp"
 #include "drivers/w5500/bus.hpp"
 #include "harness/scenario/priced_library.hpp"
@@ -88,6 +89,7 @@ class World final {
   std::uint8_t buffer_kib_;
   bool use_intn_;
   SimPort port_;
+  std::optional<SimInterruptLine> intn_;  // for drivers that need to know its edges
   std::shared_ptr<w5500::Bus> register_bus_;
   std::shared_ptr<w5500::Bus> data_bus_;
   std::shared_ptr<patterns::RawDriver> raw_driver_;  // null: the library uses sockets of the chip

@@ -19,15 +19,19 @@ bool FaultyIntn::low() {
 
 void FaultyIntn::on_intn(bool high) {
   late_edge_.stop();
-  if (high) {
-    low_ = false;
-  } else if (lost_ != nullptr && lost_->strikes()) {
-    low_ = false;
+  if (high || (lost_ != nullptr && lost_->strikes())) {
+    move(false);
   } else if (late_ != nullptr && late_->strikes()) {
-    late_edge_.start(late_->time("delay"), [this] { low_ = true; });
+    late_edge_.start(late_->time("delay"), [this] { move(true); });
   } else {
-    low_ = true;
+    move(true);
   }
+}
+
+void FaultyIntn::move(bool low) {
+  if (low_ == low) return;
+  low_ = low;
+  if (listener_ != nullptr) listener_->on_intn(!low);
 }
 
 }  // namespace wizloop::bus

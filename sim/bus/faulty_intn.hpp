@@ -17,11 +17,14 @@ class FaultyIntn final : private chip::InterruptPin::Listener {
 
   // As the board sees the line.
   bool low();
+  // Told of edges as the board sees them.
+  void connect(chip::InterruptPin::Listener& listener) { listener_ = &listener; }
   // The board begins to wait: whether a spike wakes it at once.
   bool spikes() { return glitch_ != nullptr && glitch_->strikes(); }
 
  private:
   void on_intn(bool high) override;
+  void move(bool low);
 
   FaultPoint* lost_;
   FaultPoint* late_;
@@ -29,6 +32,7 @@ class FaultyIntn final : private chip::InterruptPin::Listener {
   FaultPoint* stuck_;
   Timer late_edge_;
   bool low_ = false;
+  chip::InterruptPin::Listener* listener_ = nullptr;
 };
 
 }  // namespace wizloop::bus

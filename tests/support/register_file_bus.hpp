@@ -86,6 +86,8 @@ class RegisterFile {
   }
   void reset() {
     common_.fill(0);
+    common_[0x19] = 0x07;  // RTR
+    common_[0x1A] = 0xD0;
     common_[0x39] = 0x04;
     for (auto& registers : sockets_) {
       registers.fill(0);

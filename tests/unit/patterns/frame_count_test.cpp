@@ -4,8 +4,12 @@
 #include <map>
 #include <sstream>
 
+#include "drivers/patterns/esp_idf_macraw.hpp"
 #include "drivers/patterns/mongoose_macraw.hpp"
+#include "drivers/patterns/nuttx_macraw.hpp"
 #include "drivers/patterns/pico_macraw.hpp"
+#include "drivers/patterns/qnethernet_macraw.hpp"
+#include "drivers/patterns/zephyr_macraw.hpp"
 #include "tests/unit/patterns/library_fixture.hpp"
 #include "tests/unit/patterns/raw_fixture.hpp"
 
@@ -143,6 +147,22 @@ TEST(FrameCountTest, IoLibraryCostsWhatTheReadmeSays) {
 
 TEST(FrameCountTest, PicoMacrawCostsWhatTheReadmeSays) {
   EXPECT_EQ(measure_raw<patterns::PicoMacraw>(), documented("PicoMacraw"));
+}
+
+TEST(FrameCountTest, EspIdfMacrawCostsWhatTheReadmeSays) {
+  EXPECT_EQ(measure_raw<patterns::EspIdfMacraw>(), documented("EspIdfMacraw"));
+}
+
+TEST(FrameCountTest, NuttxMacrawCostsWhatTheReadmeSays) {
+  EXPECT_EQ(measure_raw<patterns::NuttxMacraw>(), documented("NuttxMacraw"));
+}
+
+TEST(FrameCountTest, QnEthernetMacrawCostsWhatTheReadmeSays) {
+  EXPECT_EQ(measure_raw<patterns::QnEthernetMacraw>(), documented("QnEthernetMacraw"));
+}
+
+TEST(FrameCountTest, ZephyrMacrawCostsWhatTheReadmeSays) {
+  EXPECT_EQ(measure_raw<patterns::ZephyrMacraw>(), documented("ZephyrMacraw"));
 }
 
 TEST(FrameCountTest, MongooseMacrawCostsWhatTheReadmeSays) {

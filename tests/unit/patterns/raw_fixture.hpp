@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "drivers/patterns/interrupt_line.hpp"
 #include "drivers/patterns/raw_driver.hpp"
 #include "tests/support/register_file_bus.hpp"
 
@@ -47,22 +49,56 @@ inline std::vector<std::uint8_t> raw_frame(std::size_t bytes, std::uint8_t fill 
   return std::vector<std::uint8_t>(bytes, fill);
 }
 
+// INTn by the test's word.
+class TestLine final : public patterns::InterruptLine {
+ public:
+  void fall() { is_low = fallen = true; }
+  void rise() { is_low = false; }
+  bool low() override {
+    const bool now = is_low;
+    if (--low_looks == 0) is_low = false;
+    return now;
+  }
+  bool take_fall() override { return std::exchange(fallen, false); }
+
+  bool is_low = false;
+  bool fallen = false;
+  int low_looks = 0;  // if positive: after so many looks it is high
+};
+
 // A driver with what it stands on.
 template <typename Driver>
 class RawRig {
  public:
-  explicit RawRig(RegisterFile& file) : chip(file), driver(file.data(), file.port()) {}
+  explicit RawRig(RegisterFile& file) : chip(file), driver(make(file, line)) {}
 
-  // A second later the driver knows that the link is up, and has nothing left to do.
+  // Three seconds later the driver knows that the link is up, and has nothing left to do.
   void settle(FrameLog& stack) {
-    chip.port().delay_us(1'000'000);
+    chip.port().delay_us(3'000'000);
     driver.run(stack);
     chip.forget();
   }
-  void deliver(const std::vector<std::uint8_t>& record) { chip.deliver(0, record); }
+  // INTn falls once, and is high again after one look of the driver.
+  void deliver(const std::vector<std::uint8_t>& record) {
+    chip.deliver(0, record);
+    chip.socket(0, 0x02) = 0x04;
+    chip.script(0x00, 0x17, {0x01});
+    line.fall();
+    line.low_looks = 1;
+  }
 
   RegisterFile& chip;
+  TestLine line;
   Driver driver;
+
+ private:
+  static Driver make(RegisterFile& file, TestLine& line) {
+    if constexpr (std::is_constructible_v<Driver, w5500::Bus&, w5500::Port&, patterns::InterruptLine&>) {
+      return Driver(file.data(), file.port(), line);
+    } else {
+      return Driver(file.data(), file.port());
+    }
+  }
 };
 
 // The lines of Sn_RXBUF_SIZE and Sn_TXBUF_SIZE of sockets 1 to 7 at 0.

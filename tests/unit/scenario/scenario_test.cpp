@@ -50,8 +50,8 @@ struct Case {
 std::vector<Case> every_case() {
   std::vector<Case> cases;
   for (const ScenarioInfo& info : catalogue()) {
-    for (const char* library :
-         {"ethernet2", "ethernet3", "pjrc_ethernet", "iolibrary", "lwip_macraw", "mongoose", "wizloop"}) {
+    for (const char* library : {"ethernet2", "ethernet3", "pjrc_ethernet", "iolibrary", "lwip_macraw", "mongoose",
+                                "qnethernet", "esp_idf", "nuttx", "zephyr", "wizloop"}) {
       for (const char* path : {"byte", "burst", "dma"}) cases.push_back({std::string{info.name}, library, path});
     }
   }
