@@ -195,43 +195,18 @@ bool Ethernet2Family::udp_open(uint16_t local_port) {
   return true;
 }
 
-bool Ethernet2Family::udp_send(const Endpoint& to, const uint8_t* data, uint16_t count) {
-  if (!udp_begin_packet(to)) return false;
-  udp_write(data, count);
-  return udp_end_packet();
+void Ethernet2Family::write_destination_port(uint16_t port) {
+  chip_.write_socket_halves(udp_, SocketRegister::Sn_DPORT, port);
 }
 
-bool Ethernet2Family::udp_begin_packet(const Endpoint& to) {
-  udp_filled_ = 0;
-  if (udp_ == no_socket || is_zero(to.ip) || to.port == 0) return false;
-  const bool addressed = chip_.write_socket_array(udp_, SocketRegister::Sn_DIPR, to.ip, 4);
-  chip_.write_socket_halves(udp_, SocketRegister::Sn_DPORT, to.port);
-  return addressed;
+// A piece that does not fit makes the libraries read the free space once more.
+uint16_t Ethernet2Family::fitting(uint16_t count) {
+  if (count <= chip_.read_socket_counter(udp_, SocketRegister::Sn_TX_FSR)) return count;
+  return chip_.read_socket_counter(udp_, SocketRegister::Sn_TX_FSR);
 }
 
-uint16_t Ethernet2Family::udp_write(const uint8_t* data, uint16_t count) {
-  if (udp_ == no_socket) return 0;
-  uint16_t taking = count;
-  // A piece that does not fit makes the libraries read the free space once more.
-  if (count > chip_.read_socket_counter(udp_, SocketRegister::Sn_TX_FSR))
-    taking = chip_.read_socket_counter(udp_, SocketRegister::Sn_TX_FSR);
-  if (!chip_.append_to_tx(udp_, udp_filled_, data, taking)) return 0;
-  udp_filled_ = static_cast<uint16_t>(udp_filled_ + taking);
-  return taking;
-}
-
-bool Ethernet2Family::udp_end_packet() {
-  if (udp_ == no_socket || !chip_.command(udp_, Sn_CR::SEND)) return false;
-  const Deadline deadline(port_, give_up_us);
-  while (!chip_.interrupts(udp_).has(Sn_IR::SENDOK)) {
-    if (chip_.interrupts(udp_).has(Sn_IR::TIMEOUT)) {
-      chip_.clear_interrupts(udp_, Sn_IR::SENDOK | Sn_IR::TIMEOUT);
-      return false;
-    }
-    if (deadline.passed()) return false;
-  }
-  chip_.clear_interrupts(udp_, Sn_IR::SENDOK);
-  return true;
+bool Ethernet2Family::append_to_tx(uint8_t socket, uint16_t offset, const uint8_t* data, uint16_t count) {
+  return chip_.append_to_tx(socket, offset, data, count);
 }
 
 uint16_t Ethernet2Family::udp_parse() {
@@ -247,14 +222,6 @@ uint16_t Ethernet2Family::udp_parse() {
   if (receive(udp_, header, datagram_header_bytes) <= 0) return 0;
   udp_remaining_ = payload_size_of(header);
   return udp_remaining_;
-}
-
-uint16_t Ethernet2Family::udp_read(uint8_t* data, uint16_t count) {
-  if (udp_ == no_socket || udp_remaining_ == 0) return 0;
-  const int32_t got = receive(udp_, data, udp_remaining_ < count ? udp_remaining_ : count);
-  if (got <= 0) return 0;
-  udp_remaining_ = static_cast<uint16_t>(udp_remaining_ - got);
-  return static_cast<uint16_t>(got);
 }
 
 }  // namespace patterns

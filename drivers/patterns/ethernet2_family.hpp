@@ -9,13 +9,11 @@
 
 #include <stdint.h>
 
-#include "drivers/patterns/chip_access.hpp"
-#include "drivers/patterns/socket_library.hpp"
-#include "drivers/w5500/port.hpp"
+#include "drivers/patterns/arduino_udp.hpp"
 
 namespace patterns {
 
-class Ethernet2Family : public SocketLibrary {
+class Ethernet2Family : public ArduinoUdp {
  public:
   // EthernetClient::connect. It picks the source port itself: local_port is not used.
   bool tcp_connect(const Endpoint& peer, uint16_t local_port) override;
@@ -30,20 +28,11 @@ class Ethernet2Family : public SocketLibrary {
   void tcp_stop() override;
 
   bool udp_open(uint16_t local_port) override;
-  // udp_begin_packet, one udp_write, udp_end_packet.
-  bool udp_send(const Endpoint& to, const uint8_t* data, uint16_t count) override;
   uint16_t udp_parse() override;
-  uint16_t udp_read(uint8_t* data, uint16_t count) override;
-
-  // A datagram in pieces; each udp_write() returns how many bytes it took. They rely on Sn_TX_WR reading back its value
-  // at the last SEND.
-  bool udp_begin_packet(const Endpoint& to);
-  uint16_t udp_write(const uint8_t* data, uint16_t count);
-  bool udp_end_packet();
 
  protected:
   Ethernet2Family(w5500::Bus& registers, w5500::Bus& data, w5500::Port& port, uint16_t source_port)
-      : chip_(registers, data), port_(port), first_source_port_(source_port), source_port_(source_port) {}
+      : ArduinoUdp(registers, data, port), first_source_port_(source_port), source_port_(source_port) {}
   ~Ethernet2Family() = default;
 
   // Waits up to a second for the connection to end after DISCON.
@@ -57,9 +46,6 @@ class Ethernet2Family : public SocketLibrary {
 
   static constexpr uint32_t close_limit_us = 1000000;
 
-  ChipAccess chip_;
-  w5500::Port& port_;
-
  private:
   bool open(uint8_t socket, uint8_t mode, uint16_t local_port);
   bool close(uint8_t socket);
@@ -67,8 +53,10 @@ class Ethernet2Family : public SocketLibrary {
   void tend_server();
   uint8_t find_client_with_data();
   void stop(uint8_t socket);
-  // The library's recv: bytes stored, 0 at the end of the stream, -1 if nothing is there yet.
-  int32_t receive(uint8_t socket, uint8_t* data, uint16_t count);
+  void write_destination_port(uint16_t port) override;
+  uint16_t fitting(uint16_t count) override;
+  bool append_to_tx(uint8_t socket, uint16_t offset, const uint8_t* data, uint16_t count) override;
+  int32_t receive(uint8_t socket, uint8_t* data, uint16_t count) override;
 
   const uint16_t first_source_port_;
   uint16_t source_port_;   // of the last client
@@ -76,9 +64,6 @@ class Ethernet2Family : public SocketLibrary {
   uint8_t client_ = no_socket;
   uint16_t server_port_ = 0;  // of the application's server, 0: it has none
   uint16_t server_ports_[socket_count] = {};
-  uint8_t udp_ = no_socket;
-  uint16_t udp_filled_ = 0;     // bytes written into the datagram under construction
-  uint16_t udp_remaining_ = 0;  // bytes of the received datagram that were not read yet
 };
 
 }  // namespace patterns

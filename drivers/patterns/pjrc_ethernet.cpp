@@ -241,6 +241,7 @@ uint16_t PjrcEthernet::tcp_read(uint8_t* data, uint16_t count) {
   return got > 0 ? static_cast<uint16_t>(got) : uint16_t{0};
 }
 
+// Null data: the bytes are skipped.
 int32_t PjrcEthernet::receive(uint8_t socket, uint8_t* data, uint16_t count) {
   if (count > largest_read) count = largest_read;
   Cache& cache = cache_[socket];
@@ -289,41 +290,13 @@ bool PjrcEthernet::udp_open(uint16_t local_port) {
   return udp_ != no_socket;
 }
 
-bool PjrcEthernet::udp_send(const Endpoint& to, const uint8_t* data, uint16_t count) {
-  if (!udp_begin_packet(to)) return false;
-  udp_write(data, count);
-  return udp_end_packet();
+void PjrcEthernet::write_destination_port(uint16_t port) {
+  chip_.write_socket_word(udp_, SocketRegister::Sn_DPORT, port);
 }
 
-bool PjrcEthernet::udp_begin_packet(const Endpoint& to) {
-  udp_filled_ = 0;
-  if (udp_ == no_socket || is_zero(to.ip) || to.port == 0) return false;
-  const bool addressed = chip_.write_socket_array(udp_, SocketRegister::Sn_DIPR, to.ip, 4);
-  chip_.write_socket_word(udp_, SocketRegister::Sn_DPORT, to.port);
-  return addressed;
-}
-
-uint16_t PjrcEthernet::udp_write(const uint8_t* data, uint16_t count) {
-  if (udp_ == no_socket) return 0;
+uint16_t PjrcEthernet::fitting(uint16_t count) {
   const uint16_t free = settled_counter(udp_, SocketRegister::Sn_TX_FSR);
-  const uint16_t taking = count > free ? free : count;
-  if (!append_to_tx(udp_, udp_filled_, data, taking)) return 0;
-  udp_filled_ = static_cast<uint16_t>(udp_filled_ + taking);
-  return taking;
-}
-
-bool PjrcEthernet::udp_end_packet() {
-  if (udp_ == no_socket || !chip_.command(udp_, Sn_CR::SEND)) return false;
-  const Deadline deadline(port_, give_up_us);
-  while (!chip_.interrupts(udp_).has(Sn_IR::SENDOK)) {
-    if (chip_.interrupts(udp_).has(Sn_IR::TIMEOUT)) {
-      chip_.clear_interrupts(udp_, Sn_IR::SENDOK | Sn_IR::TIMEOUT);
-      return false;
-    }
-    if (deadline.passed()) return false;
-  }
-  chip_.clear_interrupts(udp_, Sn_IR::SENDOK);
-  return true;
+  return count > free ? free : count;
 }
 
 uint16_t PjrcEthernet::udp_parse() {
@@ -339,14 +312,6 @@ uint16_t PjrcEthernet::udp_parse() {
   if (receive(udp_, header, datagram_header_bytes) <= 0) return 0;
   udp_remaining_ = payload_size_of(header);
   return udp_remaining_;
-}
-
-uint16_t PjrcEthernet::udp_read(uint8_t* data, uint16_t count) {
-  if (udp_ == no_socket || udp_remaining_ == 0) return 0;
-  const int32_t got = receive(udp_, data, udp_remaining_ < count ? udp_remaining_ : count);
-  if (got <= 0) return 0;
-  udp_remaining_ = static_cast<uint16_t>(udp_remaining_ - got);
-  return static_cast<uint16_t>(got);
 }
 
 }  // namespace patterns

@@ -15,15 +15,13 @@
 
 #include <stdint.h>
 
-#include "drivers/patterns/chip_access.hpp"
-#include "drivers/patterns/socket_library.hpp"
-#include "drivers/w5500/port.hpp"
+#include "drivers/patterns/arduino_udp.hpp"
 
 namespace patterns {
 
-class PjrcEthernet final : public SocketLibrary {
+class PjrcEthernet final : public ArduinoUdp {
  public:
-  PjrcEthernet(w5500::Bus& bus, w5500::Port& port) : bus_(bus), chip_(bus, bus), port_(port) {}
+  PjrcEthernet(w5500::Bus& bus, w5500::Port& port) : ArduinoUdp(bus, bus, port), bus_(bus) {}
 
   // 560 ms of delay, a probe for a W5200, then for a W5500; only the first call does that. The probe for a W5100, which
   // the library makes when neither answers, is left out. A buffer_kib above 2 is the library built with
@@ -42,16 +40,7 @@ class PjrcEthernet final : public SocketLibrary {
   void tcp_stop() override;
 
   bool udp_open(uint16_t local_port) override;
-  // udp_begin_packet, one udp_write, udp_end_packet.
-  bool udp_send(const Endpoint& to, const uint8_t* data, uint16_t count) override;
   uint16_t udp_parse() override;
-  uint16_t udp_read(uint8_t* data, uint16_t count) override;
-
-  // A datagram in pieces; each udp_write() returns how many bytes it took. They rely on Sn_TX_WR reading back its value
-  // at the last SEND.
-  bool udp_begin_packet(const Endpoint& to);
-  uint16_t udp_write(const uint8_t* data, uint16_t count);
-  bool udp_end_packet();
 
  private:
   // What the library remembers of a socket's receive side between calls.
@@ -69,14 +58,13 @@ class PjrcEthernet final : public SocketLibrary {
   bool serve_next();
   uint8_t accept();
   uint16_t available(uint8_t socket);
-  // Null data: the bytes are skipped. Bytes taken, 0 at the end of the stream, -1 if nothing is there yet.
-  int32_t receive(uint8_t socket, uint8_t* data, uint16_t count);
-  bool append_to_tx(uint8_t socket, uint16_t offset, const uint8_t* data, uint16_t count);
+  void write_destination_port(uint16_t port) override;
+  uint16_t fitting(uint16_t count) override;
+  int32_t receive(uint8_t socket, uint8_t* data, uint16_t count) override;
+  bool append_to_tx(uint8_t socket, uint16_t offset, const uint8_t* data, uint16_t count) override;
   uint16_t ring_offset(uint8_t socket, uint16_t pointer) const;
 
   w5500::Bus& bus_;
-  ChipAccess chip_;
-  w5500::Port& port_;
   bool identified_ = false;
   uint8_t sockets_ = socket_count;  // how many the library was built for
   uint16_t buffer_bytes_ = 2048;    // of each of them
@@ -85,9 +73,6 @@ class PjrcEthernet final : public SocketLibrary {
   uint8_t client_ = no_socket;
   uint16_t server_port_ = 0;  // of the application's server, 0: it has none
   uint16_t server_ports_[socket_count] = {};
-  uint8_t udp_ = no_socket;
-  uint16_t udp_filled_ = 0;     // bytes written into the datagram under construction
-  uint16_t udp_remaining_ = 0;  // bytes of the received datagram that were not read yet
 };
 
 }  // namespace patterns
