@@ -66,11 +66,15 @@ class RequestedWorlds final : public Worlds {
   bool fresh_ = false;
 };
 
-std::vector<Assumption> assumptions(const chip::Quirks& quirks) {
+std::vector<Assumption> assumptions(const chip::Chip& chip) {
   std::vector<Assumption> all;
-  for (const chip::Quirk quirk : quirks.touched()) {
+  for (const chip::Quirk quirk : chip.quirks().touched()) {
     const chip::QuirkSpec& spec = chip::quirk_table()[static_cast<std::size_t>(quirk)];
-    all.push_back({fmt::format("chip.quirk.{}", spec.name), std::string{quirks.chosen(quirk)},
+    all.push_back(
+        {chip::option_name(spec), std::string{chip.quirks().chosen(quirk)}, std::string{chip::name_of(spec.trust)}});
+  }
+  for (const chip::LatencySpec& spec : chip.latencies().touched()) {
+    all.push_back({chip::option_name(spec), chip::in_ns(chip.latencies().peek(spec.member)),
                    std::string{chip::name_of(spec.trust)}});
   }
   return all;
@@ -226,7 +230,7 @@ Result<RunResult> run(const RunRequest& request) {
   result.findings = findings.all();
   result.announced = announcements(findings);
   for (const Rule rule : findings.failing(strict)) result.unannounced.emplace_back(text_of(rule).id);
-  result.assumptions = assumptions(world.testbed().chip().quirks());
+  result.assumptions = assumptions(world.testbed().chip());
   result.faults = world.testbed().faults();
   result.failure = outcome.failure;
   if (result.failure.empty() && !result.unannounced.empty()) {

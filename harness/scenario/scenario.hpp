@@ -45,7 +45,8 @@ struct RunRequest {
   std::optional<std::filesystem::path> trace_file;
 };
 
-// An open question about the chip (chip.quirk.NAME) that came up in a run, and what the run took for its answer.
+// An open question about the chip that came up in a run, and what the run took for its answer: chip.quirk.NAME and a
+// word, or chip.latency.NAME_ns and a number.
 struct Assumption {
   std::string name;
   std::string choice;

@@ -172,8 +172,8 @@ class Rule:
 class Assumption:
     """A question that the datasheet leaves open and that the chip asked itself in a run, with the answer it took."""
 
-    name: str  # chip.quirk.NAME
-    choice: str
+    name: str  # chip.quirk.NAME, chip.latency.NAME_ns
+    choice: str  # a word, nanoseconds
     trust: str
 
 

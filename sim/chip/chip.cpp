@@ -21,7 +21,7 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
                frames,
                trace,
                findings,
-               config.latencies,
+               LatenciesInUse{config.latencies},
                config.quirks,
                {},
                BufferMemory{random.stream("chip.memory.tx")},
@@ -32,7 +32,7 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
       transmitter_{queue, phy_},
       engine_{context_, judge_, transmitter_, *this},
       receiver_{context_, engine_, *this},
-      intn_{queue, config.latencies.event_to_intn},
+      intn_{queue, context_.latencies},
       front_{*this, context_.quirks},
       pll_timer_{queue},
       version_valid_from_{queue.now() + config.latencies.versionr_valid} {
@@ -67,10 +67,10 @@ void Chip::drive_reset(bool high) {
   held_ = false;
   if (!noticed) return front_.set_held_in_reset(false);
   phy_.hardware_reset();
-  version_valid_from_ = context_.queue.now() + context_.latencies.versionr_valid;
+  version_valid_from_ = context_.queue.now() + context_.latencies.peek(&Latencies::versionr_valid);
   FaultPoint* late = context_.faults.reset_late;
   const Duration delay = late != nullptr && late->strikes() ? late->time("delay") : Duration{};
-  pll_timer_.start(context_.latencies.pll_lock + delay, [this] {
+  pll_timer_.start(context_.latencies.use(&Latencies::pll_lock) + delay, [this] {
     pll_timer_.stop();
     front_.set_held_in_reset(false);
   });
@@ -103,8 +103,8 @@ void Chip::software_reset() {
   }
   FaultPoint* late = context_.faults.reset_late;
   const Duration delay = late != nullptr && late->strikes() ? late->time("delay") : Duration{};
-  reset_until_ = context_.queue.now() + context_.latencies.software_reset + delay;
-  version_valid_from_ = context_.queue.now() + context_.latencies.versionr_valid;
+  reset_until_ = context_.queue.now() + context_.latencies.use(&Latencies::software_reset) + delay;
+  version_valid_from_ = context_.queue.now() + context_.latencies.peek(&Latencies::versionr_valid);
 }
 
 void Chip::announce(const wire::Frame& frame, Instant at) {
@@ -128,7 +128,7 @@ void Chip::accept(wire::FramePtr frame, Instant at) {
   const bool has_legal_size = frame->size >= wire::min_frame_bytes && frame->size <= wire::max_frame_bytes;
   if (!phy_.link() || !frame->fcs_good || !has_legal_size) return;
   ++frames_in_reception_;
-  context_.queue.schedule_at(at + context_.latencies.frame_to_received,
+  context_.queue.schedule_at(at + context_.latencies.use(&Latencies::frame_to_received),
                              [this, received = std::move(frame), at, room = receiver_.room_for_datagram()] {
                                --frames_in_reception_;
                                receiver_.on_frame(received->data(), at, room);
@@ -199,11 +199,18 @@ void Chip::carve_memories() {
 // The SPI side -------------------------------------------------------------------------------------------------------
 
 std::uint8_t Chip::peek(Block block, std::uint16_t offset) {
-  if (block.is_tx_buffer() || block.is_rx_buffer()) return ring(block).read(offset);
+  if (block.is_tx_buffer() || block.is_rx_buffer()) return ring_of(block).read(offset);
   return register_value(block, offset);
 }
 
 Ring& Chip::ring(Block block) {
+  Ring& ring = ring_of(block);
+  if (ring.size() == 0) [[unlikely]]
+    context_.quirks.touch(Quirk::zero_buffer);
+  return ring;
+}
+
+Ring& Chip::ring_of(Block block) {
   return (block.is_tx_buffer() ? context_.tx_memory : context_.rx_memory).ring(block.socket());
 }
 
@@ -226,7 +233,14 @@ std::uint8_t Chip::reserved_value() const {
                                                                                          : std::uint8_t{0xFF};
 }
 
+// The host comes though RSTn is high for so short that the PLL may not have locked.
+void Chip::touch_lock() {
+  if (rstn_ && !held_) context_.quirks.touch(Quirk::spi_before_pll);
+}
+
 inline void Chip::touch_questions_behind(const Socket& socket, std::uint16_t offset) {
+  if (halves_differ_) [[unlikely]]
+    context_.quirks.touch(Quirk::wide_read);
   switch (offset) {
     case socket::Sn_SR:
       if (socket.resolving()) context_.quirks.touch(Quirk::status_while_resolving);
@@ -251,6 +265,8 @@ void Chip::note_register_read(Block block, std::uint16_t offset, std::uint8_t va
   }
   if (block.is_socket_registers()) {
     touch_questions_behind(engine_.socket(block.socket()), offset);
+  } else if (offset == common::VERSIONR) {
+    context_.latencies.touch(&Latencies::versionr_valid);
   } else if (offset == common::PHYCFGR && !phy_.link()) {
     context_.quirks.touch(Quirk::phycfgr_without_link);
   }
@@ -343,13 +359,18 @@ std::uint8_t Chip::fetch_socket(const Socket& socket, std::uint16_t offset) {
 
 // One byte of the 16-bit register whose high byte is at `first`. Nothing latches the low one, so it may change between.
 std::uint8_t Chip::fetch_wide(const Socket& socket, std::uint16_t offset, std::uint16_t first) {
-  const bool latches = context_.quirks.peek<WideRead>(Quirk::wide_read) == WideRead::latched;
-  if (offset != first && latches && latched_) return *std::exchange(latched_, std::nullopt);
-  const std::uint16_t value = wide_value(socket, first);
+  std::uint16_t value = wide_value(socket, first);
+  if (offset == first) {
+    judge_.on_wide_fetch(value);
+    high_byte_of_ = value;
+    halves_differ_ = false;
+    return static_cast<std::uint8_t>(value >> 8);
+  }
+  const std::uint16_t then = std::exchange(high_byte_of_, std::nullopt).value_or(value);
+  halves_differ_ = ((then ^ value) & 0xFF) != 0;
+  if (halves_differ_ && context_.quirks.peek<WideRead>(Quirk::wide_read) == WideRead::latched) value = then;
   judge_.on_wide_fetch(value);
-  if (offset != first) return static_cast<std::uint8_t>(value);
-  if (latches) latched_ = static_cast<std::uint8_t>(value);
-  return static_cast<std::uint8_t>(value >> 8);
+  return static_cast<std::uint8_t>(value);
 }
 
 std::uint16_t Chip::wide_value(const Socket& socket, std::uint16_t first) {

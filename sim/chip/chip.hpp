@@ -54,10 +54,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   // Told how both ends use the cable from now on, whenever the link has come up; and once at once if it is up.
   void on_link_up(std::function<void(const wire::LinkModes& modes)> listener);
   // A cable to a live partner, negotiated long ago.
-  void plug_in_settled() {
-    phy_.set_cable(true);
-    phy_.settle();
-  }
+  void plug_in_settled() { phy_.plug_in_settled(); }
   // A frame from the cable; its last bit has just come in.
   void accept(wire::FramePtr frame, Instant at) override;
   void announce(const wire::Frame& frame, Instant at) override;
@@ -70,8 +67,9 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   // One byte of any block, as the host would read it, without any time or side effect.
   std::uint8_t peek(Block block, std::uint16_t offset);
 
-  // The switches, and which of them this run has asked for so far.
+  // The switches and the latencies, and which of them this run has asked for so far.
   const Quirks& quirks() const { return context_.quirks; }
+  const LatenciesInUse& latencies() const { return context_.latencies; }
 
  private:
   std::uint8_t fetch_register(Block block, std::uint16_t offset) override;
@@ -79,18 +77,24 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) override;
   Ring& ring(Block block) override;
   void note_select() override {
-    latched_.reset();
+    high_byte_of_.reset();
+    halves_differ_ = false;
     frame_began_ = context_.queue.now();
     judge_.on_select();
   }
   void note_data_begins(Block block, std::uint16_t offset, bool is_write) override {
+    if (pll_timer_.deadline() != Instant::max()) [[unlikely]]
+      touch_lock();
     judge_.on_data_begins(block, offset, is_write);
   }
   void note_data_ends(std::size_t bytes) override { judge_.on_data_ends(bytes); }
   void note_deselect(std::size_t header_bytes, std::size_t data_bytes) override {
     judge_.on_deselect(header_bytes, data_bytes);
   }
-  void note_ignored() override { judge_.on_ignored_bytes(); }
+  void note_ignored() override {
+    touch_lock();
+    judge_.on_ignored_bytes();
+  }
   void on_interrupts_changed() override;
   void on_link_changed() override;
 
@@ -102,6 +106,8 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   std::uint8_t fetch_socket(const Socket& socket, std::uint16_t offset);
   std::uint8_t fetch_wide(const Socket& socket, std::uint16_t offset, std::uint16_t first);
   std::uint16_t wide_value(const Socket& socket, std::uint16_t first);
+  Ring& ring_of(Block block);
+  void touch_lock();
   void touch_questions_behind(const Socket& socket, std::uint16_t offset);
   void write_common(std::uint16_t offset, std::uint8_t value);
   void write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value);
@@ -125,12 +131,13 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   Timer pll_timer_;
   bool held_ = false;  // RSTn is low, and the chip has noticed
   bool rstn_ = true;
-  Instant fell_at_{};                     // RSTn
-  Instant frame_began_ = Instant::min();  // SCSn fell
-  Instant reset_until_ = Instant::min();  // MR.RST reads 1, registers 0, and writes are lost
-  Instant version_valid_from_;            // VERSIONR reads 0 before
-  std::optional<std::uint8_t> latched_;   // the low byte of a 16-bit register whose high byte this frame has read
-  std::uint16_t pending_causes_ = 0;      // IR & IMR, SIR & SIMR
+  Instant fell_at_{};                          // RSTn
+  Instant frame_began_ = Instant::min();       // SCSn fell
+  Instant reset_until_ = Instant::min();       // MR.RST reads 1, registers 0, and writes are lost
+  Instant version_valid_from_;                 // VERSIONR reads 0 before
+  std::optional<std::uint16_t> high_byte_of_;  // the 16-bit register of which this frame has fetched the high byte
+  bool halves_differ_ = false;                 // its low byte is another one by now: wide_read is the question
+  std::uint16_t pending_causes_ = 0;           // IR & IMR, SIR & SIMR
   int frames_in_reception_ = 0;
   std::function<void(const wire::LinkModes&)> link_up_listener_;
 };

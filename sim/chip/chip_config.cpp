@@ -19,18 +19,6 @@ constexpr std::string_view preset_name = "chip.preset";
 constexpr std::string_view presets[] = {"silicon", "strict"};
 constexpr Duration longest_latency = 1000s;
 
-std::string full_name(const QuirkSpec& spec) { return fmt::format("{}{}", quirk_prefix, spec.name); }
-std::string full_name(const LatencySpec& spec) {
-  return fmt::format("{}{}{}", latency_prefix, spec.name, latency_suffix);
-}
-
-// Whole nanoseconds, and up to three decimals for picoseconds.
-std::string in_ns(Duration duration) {
-  const std::int64_t ps = duration.count() % 1000;
-  if (ps == 0) return fmt::format("{}", duration.count() / 1000);
-  return fmt::format("{}.{:03}", duration.count() / 1000, ps);
-}
-
 std::optional<std::int64_t> digits(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -54,8 +42,8 @@ std::optional<Duration> from_ns(std::string_view text) {
 
 Error unknown(std::string_view name) {
   std::vector<std::string> known{std::string{preset_name}};
-  for (const QuirkSpec& spec : quirk_table()) known.push_back(full_name(spec));
-  for (const LatencySpec& spec : latency_table()) known.push_back(full_name(spec));
+  for (const QuirkSpec& spec : quirk_table()) known.push_back(option_name(spec));
+  for (const LatencySpec& spec : latency_table()) known.push_back(option_name(spec));
   return Error{fmt::format("unknown chip option {}; the nearest is {}", name, nearest(name, known))};
 }
 
@@ -64,7 +52,7 @@ Error wrong_value(std::string_view name, std::string_view value, std::string_vie
 }
 
 Result<std::monostate> set_latency(Latencies& latencies, std::string_view name, std::string_view value) {
-  const auto spec = std::ranges::find_if(latency_table(), [&](const auto& of) { return full_name(of) == name; });
+  const auto spec = std::ranges::find_if(latency_table(), [&](const auto& of) { return option_name(of) == name; });
   if (spec == latency_table().end()) return unknown(name);
   const auto duration = from_ns(value);
   if (!duration) {
@@ -76,6 +64,18 @@ Result<std::monostate> set_latency(Latencies& latencies, std::string_view name, 
 }
 
 }  // namespace
+
+std::string option_name(const QuirkSpec& spec) { return fmt::format("{}{}", quirk_prefix, spec.name); }
+
+std::string option_name(const LatencySpec& spec) {
+  return fmt::format("{}{}{}", latency_prefix, spec.name, latency_suffix);
+}
+
+std::string in_ns(Duration duration) {
+  const std::int64_t ps = duration.count() % 1000;
+  if (ps == 0) return fmt::format("{}", duration.count() / 1000);
+  return fmt::format("{}.{:03}", duration.count() / 1000, ps);
+}
 
 Result<std::monostate> set_chip_option(ChipConfig& config, std::string_view name, std::string_view value) {
   if (name == preset_name) {
@@ -99,12 +99,12 @@ Result<std::monostate> set_chip_option(ChipConfig& config, std::string_view name
 std::vector<ChipOption> chip_options() {
   std::vector<ChipOption> options;
   for (const QuirkSpec& spec : quirk_table()) {
-    options.push_back({full_name(spec), ChipOption::Kind::quirk, spec.choices, std::string{spec.choices.front()},
+    options.push_back({option_name(spec), ChipOption::Kind::quirk, spec.choices, std::string{spec.choices.front()},
                        spec.trust, spec.source, spec.question});
   }
   const Latencies defaults;
   for (const LatencySpec& spec : latency_table()) {
-    options.push_back({full_name(spec),
+    options.push_back({option_name(spec),
                        ChipOption::Kind::latency,
                        {},
                        in_ns(defaults.*(spec.member)),

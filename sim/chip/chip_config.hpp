@@ -23,6 +23,11 @@ struct ChipConfig {
   bool strict = false;  // chip.preset=strict: a finding fails the run even if somebody announced it
 };
 
+// As a user types them: a name with its prefix, and whole nanoseconds with up to three decimals.
+std::string option_name(const QuirkSpec& spec);
+std::string option_name(const LatencySpec& spec);
+std::string in_ns(Duration duration);
+
 // `name` with its prefix. The error names the nearest known option, or the values that this one takes.
 Result<std::monostate> set_chip_option(ChipConfig& config, std::string_view name, std::string_view value);
 

@@ -20,7 +20,7 @@ struct Context {
   wire::FramePool& frames;
   Trace& trace;
   Findings& findings;
-  Latencies latencies;
+  LatenciesInUse latencies;
   Quirks quirks;
   CommonRegisters common;
   BufferMemory tx_memory;

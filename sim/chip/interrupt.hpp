@@ -22,7 +22,7 @@ class InterruptPin {
     ~Listener() = default;
   };
 
-  InterruptPin(EventQueue& queue, Duration latency) : queue_{queue}, latency_{latency}, timer_{queue} {}
+  InterruptPin(EventQueue& queue, LatenciesInUse& latencies) : queue_{queue}, latencies_{latencies}, timer_{queue} {}
 
   void connect(Listener& listener) { listener_ = &listener; }
   bool high() const { return high_; }
@@ -31,7 +31,7 @@ class InterruptPin {
   void pulse(std::uint16_t intlevel) {
     if (high_ || timer_.deadline() != Instant::max()) return;
     intlevel_ = intlevel;
-    move_at(queue_.now() + latency_);
+    move_at(soonest());
   }
 
   // INTLEVEL is 0 again: a pause that goes on is over.
@@ -51,7 +51,8 @@ class InterruptPin {
  private:
   static constexpr Frequency pll{150'000'000};
 
-  Instant next_move() const { return std::max(queue_.now() + latency_, asserted_ ? may_fall_at_ : Instant::min()); }
+  Instant soonest() { return queue_.now() + latencies_.use(&Latencies::event_to_intn); }
+  Instant next_move() { return std::max(soonest(), asserted_ ? may_fall_at_ : Instant::min()); }
   void move_at(Instant at) {
     timer_.start_at(at, [this] {
       timer_.stop();
@@ -63,7 +64,7 @@ class InterruptPin {
   }
 
   EventQueue& queue_;
-  Duration latency_;
+  LatenciesInUse& latencies_;
   Timer timer_;
   Listener* listener_ = nullptr;
   bool high_ = true;

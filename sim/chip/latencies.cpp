@@ -55,4 +55,12 @@ constexpr LatencySpec table[] = {
 
 std::span<const LatencySpec> latency_table() { return table; }
 
+std::vector<LatencySpec> LatenciesInUse::touched() const {
+  std::vector<LatencySpec> latencies;
+  for (const LatencySpec& spec : table) {
+    if ((touched_ >> index_of(spec.member) & 1) != 0) latencies.push_back(spec);
+  }
+  return latencies;
+}
+
 }  // namespace wizloop::chip

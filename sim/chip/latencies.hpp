@@ -1,9 +1,15 @@
 // How long the chip takes inside, one named constant per event. No logic-analyser trace of a W5500 is public: each
 // value is an assumption, bounded by what drivers rely on (SEND to SENDOK of a full frame within 200 us at 100 Mbit/s).
+// The chip takes each through LatenciesInUse, which remembers it: so a run can tell on which its figures rest.
+//
+//   queue.schedule_at(last_bit + latencies.use(&Latencies::frame_to_sendok), ...);
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "sim/chip/trust.hpp"
 #include "sim/core/time.hpp"
@@ -56,6 +62,33 @@ struct LatencySpec {
   std::string_view question;  // one line
 };
 
-std::span<const LatencySpec> latency_table();
+std::span<const LatencySpec> latency_table();  // in the order of the members
+
+class LatenciesInUse {
+ public:
+  explicit LatenciesInUse(const Latencies& values) : values_{values} {}
+
+  // How long it takes; it counts as touched from now on.
+  Duration use(Duration Latencies::*latency) {
+    touch(latency);
+    return peek(latency);
+  }
+
+  // The same without touching it: for what ends before anybody looks. touch() follows when somebody does.
+  Duration peek(Duration Latencies::*latency) const { return values_.*latency; }
+  void touch(Duration Latencies::*latency) { touched_ |= std::uint32_t{1} << index_of(latency); }
+
+  std::vector<LatencySpec> touched() const;
+
+ private:
+  // Latencies is nothing but durations, one behind the other.
+  std::ptrdiff_t index_of(Duration Latencies::*latency) const {
+    return &(values_.*latency) - reinterpret_cast<const Duration*>(&values_);
+  }
+  static_assert(sizeof(Latencies) <= 32 * sizeof(Duration));
+
+  Latencies values_;
+  std::uint32_t touched_ = 0;
+};
 
 }  // namespace wizloop::chip

@@ -23,7 +23,7 @@ class LinkListener {
 
 class Phy {
  public:
-  Phy(EventQueue& queue, const Latencies& latencies, const Quirks& quirks, LinkListener& listener)
+  Phy(EventQueue& queue, LatenciesInUse& latencies, const Quirks& quirks, LinkListener& listener)
       : latencies_{latencies}, quirks_{quirks}, listener_{listener}, timer_{queue} {}
 
   // PHYCFGR as the host reads it.
@@ -81,17 +81,15 @@ class Phy {
     if (plugged_) {
       negotiate();
     } else if (link_) {
-      timer_.start(latencies_.link_lost, [this] { set_link(false); });
+      timer_.start(latencies_.use(&Latencies::link_lost), [this] { set_link(false); });
     } else {
       timer_.stop();
     }
   }
-  // As if everything had been on for long: for runs that begin with a live link.
-  void settle() {
-    negotiate();
-    if (timer_.deadline() == Instant::max()) return;
-    timer_.stop();
-    set_link(true);
+  // The cable has been in for long: for runs that begin with a live link.
+  void plug_in_settled() {
+    plugged_ = true;
+    if (agree()) set_link(true);
   }
 
   bool link() const { return link_; }
@@ -129,13 +127,18 @@ class Phy {
   }
 
   void negotiate() {
+    if (!agree()) return;
+    timer_.start(latencies_.use(is_forced() ? &Latencies::link_forced : &Latencies::link_negotiated),
+                 [this] { set_link(true); });
+  }
+  // What a negotiation comes to, but for the time that it takes; false if there can be no link.
+  bool agree() {
     timer_.stop();
-    if (!plugged_ || (written_ & RST) == 0) return;
+    if (!plugged_ || (written_ & RST) == 0) return false;
     const auto modes = wire::negotiate(abilities(), partner_);
     if (link_ && modes != modes_) set_link(false);
     modes_ = modes;
-    if (!modes_) return;
-    timer_.start(is_forced() ? latencies_.link_forced : latencies_.link_negotiated, [this] { set_link(true); });
+    return modes_.has_value();
   }
   void set_link(bool up) {
     timer_.stop();
@@ -144,7 +147,7 @@ class Phy {
     listener_.on_link_changed();
   }
 
-  const Latencies& latencies_;
+  LatenciesInUse& latencies_;
   const Quirks& quirks_;
   LinkListener& listener_;
   Timer timer_;

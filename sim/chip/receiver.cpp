@@ -104,7 +104,7 @@ void Receiver::on_arp(const wire::EthernetHeader& ethernet, Bytes payload, Insta
     wire::Arp{wire::Arp::Operation::reply, own_mac, own_ip, arp->sender_mac, arp->sender_ip}.emit(
         &reply->bytes[wire::ethernet_header_bytes]);
     reply->size = wire::ethernet_header_bytes + wire::Arp::bytes;
-    engine_.queue_reply(std::move(reply), arrived + context_.latencies.arp_to_reply);
+    engine_.queue_reply(std::move(reply), arrived + context_.latencies.use(&Latencies::arp_to_reply));
   }
 }
 
@@ -175,8 +175,9 @@ void Receiver::on_icmp(const wire::EthernetHeader& ethernet, const wire::Ipv4Hea
     const MutableBytes answer{&reply->bytes[ip_payload_at], message.size()};
     std::copy(message.begin(), message.end(), answer.begin());
     wire::IcmpHeader{wire::IcmpHeader::echo_reply, 0, icmp->identifier, icmp->sequence}.emit(answer);
-    const Duration latency = context_.latencies.ping_to_reply +
-                             context_.latencies.ping_to_reply_per_byte * static_cast<std::int64_t>(ip.total_length);
+    const Duration latency =
+        context_.latencies.use(&Latencies::ping_to_reply) +
+        context_.latencies.use(&Latencies::ping_to_reply_per_byte) * static_cast<std::int64_t>(ip.total_length);
     send_reply(std::move(reply), ethernet, ip, wire::protocol_icmp, message.size(), arrived + latency);
   } else if (icmp->type == wire::IcmpHeader::destination_unreachable &&
              icmp->code == wire::IcmpHeader::code_port_unreachable) {
@@ -295,7 +296,7 @@ void Receiver::refuse(const wire::EthernetHeader& ethernet, const wire::Ipv4Head
   wire::FramePtr frame = context_.frames.take();
   reset.emit(ip.destination, ip.source, {&frame->bytes[ip_payload_at], TcpHeader::bytes});
   send_reply(std::move(frame), ethernet, ip, wire::protocol_tcp, TcpHeader::bytes,
-             arrived + context_.latencies.segment_to_ack);
+             arrived + context_.latencies.use(&Latencies::segment_to_ack));
 }
 
 void Receiver::reply_unreachable(const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip, Bytes packet,
@@ -307,7 +308,7 @@ void Receiver::reply_unreachable(const wire::EthernetHeader& ethernet, const wir
   wire::IcmpHeader{wire::IcmpHeader::destination_unreachable, wire::IcmpHeader::code_port_unreachable, 0, 0}.emit(
       message);
   send_reply(std::move(frame), ethernet, ip, wire::protocol_icmp, message.size(),
-             arrived + context_.latencies.ping_to_reply);
+             arrived + context_.latencies.use(&Latencies::ping_to_reply));
 }
 
 void Receiver::send_reply(wire::FramePtr frame, const wire::EthernetHeader& ethernet, const wire::Ipv4Header& ip,

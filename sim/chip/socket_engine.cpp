@@ -58,7 +58,7 @@ void SocketEngine::reset() {
 
 void SocketEngine::command(Socket& socket, std::uint8_t code) {
   socket.command = code;
-  socket.command_accepted = context_.queue.now() + context_.latencies.command_accepted;
+  socket.command_accepted = context_.queue.now() + context_.latencies.use(&Latencies::command_accepted);
   if (context_.trace.wanted()) {
     context_.trace.emit(context_.queue.now(), place(socket), "command", {{"Sn_CR", RegisterValue{code}}});
   }
@@ -66,7 +66,7 @@ void SocketEngine::command(Socket& socket, std::uint8_t code) {
   execute(socket, code);
   if (socket.status() != before) {
     socket.stale_status = before;
-    socket.status_shown = context_.queue.now() + context_.latencies.command_to_status;
+    socket.status_shown = context_.queue.now() + context_.latencies.use(&Latencies::command_to_status);
   }
 }
 
@@ -238,7 +238,7 @@ void SocketEngine::start_send(Socket& socket, bool with_arp) {
     start_datagrams(socket, from, length, with_arp);
   } else if (!sendok_stood ||
              context_.quirks.choice<LateSendokClear>(Quirk::late_sendok_clear) == LateSendokClear::harmless) {
-    socket.raw.start(from, length, now + context_.latencies.macraw_to_frame);
+    socket.raw.start(from, length, now + context_.latencies.use(&Latencies::macraw_to_frame));
   }
   arm(socket);
   pump();
@@ -291,8 +291,7 @@ void SocketEngine::receive(Socket& socket) {
   const std::uint16_t old_window = tcp_settings(socket).window;
   socket.rx_rd = socket.rx_rd_written;
   if (socket.is_tcp()) {
-    socket.tcp.on_received(old_window, tcp_settings(socket),
-                           context_.queue.now() + context_.latencies.receive_to_update);
+    socket.tcp.on_received(old_window, tcp_settings(socket), context_.queue.now());
     pump();
   }
   if (socket.received_size() != 0 &&
@@ -383,8 +382,7 @@ TcpSettings SocketEngine::tcp_settings(const Socket& socket) {
           socket.largest_payload(),
           static_cast<std::uint16_t>(used < size ? size - used : 0),
           5s * std::int64_t{socket.bytes[socket::Sn_KPALVTR]},
-          context_.latencies.segment_to_ack,
-          context_.latencies.syn_to_syn_ack,
+          context_.latencies,
           context_.quirks};
 }
 
@@ -493,12 +491,12 @@ void SocketEngine::note_dropped(const Socket& socket, std::size_t bytes) {
 void SocketEngine::on_group_message(const wire::Igmp& message, Instant arrived) {
   const bool delays =
       context_.quirks.peek<GroupQueryAnswer>(Quirk::group_query_answer) == GroupQueryAnswer::random_delay;
-  const Instant earliest = arrived + context_.latencies.query_to_report;
   const Duration longest = message.max_response();
   for (auto& socket : sockets_) {
     if (delays && message.is_report()) socket->group.on_report_heard(message.group);
     if (!socket->group.is_asked_by(message)) continue;
     context_.quirks.touch(Quirk::group_query_answer);
+    const Instant earliest = arrived + context_.latencies.use(&Latencies::query_to_report);
     if (delays) {
       const auto drawn = context_.group_reports.below(static_cast<std::uint64_t>(longest.count()) + 1);
       const Duration delay = picoseconds(static_cast<std::int64_t>(drawn));
@@ -577,8 +575,10 @@ void SocketEngine::on_timer(Socket& socket) {
 
 // Sending ------------------------------------------------------------------------------------------------------------
 
-Duration SocketEngine::preparation(std::uint16_t payload_bytes) const {
-  return context_.latencies.send_to_frame + context_.latencies.send_to_frame_per_byte * std::int64_t{payload_bytes};
+Duration SocketEngine::preparation(std::uint16_t payload_bytes) {
+  const Duration headers = context_.latencies.use(&Latencies::send_to_frame);
+  if (payload_bytes == 0) return headers;
+  return headers + context_.latencies.use(&Latencies::send_to_frame_per_byte) * std::int64_t{payload_bytes};
 }
 
 Instant SocketEngine::next_output(const Socket& socket) const {
@@ -676,7 +676,7 @@ void SocketEngine::transmit_segment(Socket& socket) {
   note_status(socket, before);
 
   const Instant last_bit = transmitter_.send(segment_frame(socket, segment, settings.window));
-  socket.tcp.on_segment_left(transmitter_.free_at() + context_.latencies.between_segments);
+  socket.tcp.on_segment_left(transmitter_.free_at() + context_.latencies.use(&Latencies::between_segments));
 
   if (segment.length == 0 || segment.is_keepalive) return;
   if (socket.sending && socket.tcp.all_sent()) {
@@ -706,10 +706,11 @@ wire::FramePtr SocketEngine::segment_frame(Socket& socket, const TcpSegment& seg
 
 void SocketEngine::complete_after(Socket& socket, Instant last_bit) {
   ++pending_completions_;
-  context_.queue.schedule_at(last_bit + context_.latencies.frame_to_sendok, [this, &socket, epoch = socket.epoch] {
-    --pending_completions_;
-    if (socket.epoch == epoch && socket.sending) finish_send(socket, sn_ir::SENDOK);
-  });
+  context_.queue.schedule_at(last_bit + context_.latencies.use(&Latencies::frame_to_sendok),
+                             [this, &socket, epoch = socket.epoch] {
+                               --pending_completions_;
+                               if (socket.epoch == epoch && socket.sending) finish_send(socket, sn_ir::SENDOK);
+                             });
 }
 
 void SocketEngine::transmit_datagram(Socket& socket) {
@@ -728,7 +729,7 @@ void SocketEngine::transmit_datagram(Socket& socket) {
                   is_udp ? wire::protocol_udp : socket.bytes[socket::Sn_PROTO], message_bytes);
   const Instant last_bit = transmitter_.send(std::move(frame));
   if (socket.datagrams.active()) {
-    socket.datagrams.set_ready(transmitter_.free_at() + context_.latencies.between_segments);
+    socket.datagrams.set_ready(transmitter_.free_at() + context_.latencies.use(&Latencies::between_segments));
   } else {
     complete_after(socket, last_bit);
   }

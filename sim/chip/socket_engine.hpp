@@ -109,7 +109,7 @@ class SocketEngine {
 
   // Sending.
   // From SEND, or from what allows it, to the first bit of a frame with so much payload.
-  Duration preparation(std::uint16_t payload_bytes) const;
+  Duration preparation(std::uint16_t payload_bytes);
   void pump();
   void schedule_pump(Instant at);
   Instant next_output(const Socket& socket) const;

@@ -58,7 +58,7 @@ void TcpConnection::accept(const TcpHeader& syn, std::uint32_t iss, const TcpSet
   rcv_nxt_ = syn.sequence + 1;
   snd_wnd_ = syn.window;
   learn_mss(settings, syn);
-  output_ready_ = arrived + settings.syn_to_syn_ack;
+  output_ready_ = arrived + settings.latencies.use(&Latencies::syn_to_syn_ack);
 }
 
 void TcpConnection::learn_mss(const TcpSettings& settings, const TcpHeader& syn) {
@@ -83,10 +83,14 @@ void TcpConnection::disconnect(Instant ready) {
   output_ready_ = std::max(output_ready_, ready);
 }
 
-void TcpConnection::on_received(std::uint16_t old_window, const TcpSettings& settings, Instant update_ready) {
+void TcpConnection::on_received(std::uint16_t old_window, const TcpSettings& settings, Instant now) {
   if (!synchronised() || settings.window <= old_window) return;
   const bool always = settings.quirks.choice<WindowUpdate>(Quirk::window_update) == WindowUpdate::each_recv;
-  if (always || old_window < mss_) acknowledge_at(update_ready);
+  if (always || old_window < mss_) acknowledge_at(now + settings.latencies.use(&Latencies::receive_to_update));
+}
+
+void TcpConnection::acknowledge(const TcpSettings& settings, Instant arrived) {
+  acknowledge_at(arrived + settings.latencies.use(&Latencies::segment_to_ack));
 }
 
 void TcpConnection::acknowledge_at(Instant at) {
@@ -279,7 +283,7 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
     status_ = sn_sr::ESTABLISHED;
     transmissions_ = 0;
     retransmit_at_ = Instant::max();
-    acknowledge_at(arrived + settings.segment_to_ack);
+    acknowledge(settings, arrived);
     reaction.causes |= sn_ir::CON;
     reaction.established = true;
     return reaction;
@@ -295,9 +299,9 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
   if (segment.has(TcpHeader::syn)) {
     if (status_ == sn_sr::SYNRECV && segment.sequence == irs_) {
       snd_nxt_ = iss_;  // the SYN/ACK was lost: once more
-      output_ready_ = arrived + settings.syn_to_syn_ack;
+      output_ready_ = arrived + settings.latencies.use(&Latencies::syn_to_syn_ack);
     } else {
-      acknowledge_at(arrived + settings.segment_to_ack);
+      acknowledge(settings, arrived);
     }
     return reaction;
   }
@@ -313,7 +317,7 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
     reaction.established = true;
   }
   if (seq_before(snd_max_, segment.acknowledgment)) {  // acknowledges what was never sent
-    acknowledge_at(arrived + settings.segment_to_ack);
+    acknowledge(settings, arrived);
     return reaction;
   }
   on_acknowledgment(segment, settings, arrived);
@@ -321,7 +325,7 @@ TcpReaction TcpConnection::on_segment(const TcpHeader& segment, std::uint16_t pa
   if (payload_bytes > 0 || segment.has(TcpHeader::fin)) {
     on_payload(segment, payload_bytes, settings, arrived, reaction);
   } else if (segment.sequence != rcv_nxt_) {
-    acknowledge_at(arrived + settings.segment_to_ack);  // a keep-alive, or out of step
+    acknowledge(settings, arrived);  // a keep-alive, or out of step
   }
   return reaction;
 }
@@ -398,21 +402,20 @@ void TcpConnection::start_probing_if_stuck(const TcpSettings& settings, Instant 
 
 void TcpConnection::on_payload(const TcpHeader& segment, std::uint16_t payload_bytes, const TcpSettings& settings,
                                Instant arrived, TcpReaction& reaction) {
-  const Instant ack_now = arrived + settings.segment_to_ack;
   const std::uint32_t end = segment.sequence + payload_bytes;
   if (seq_before(rcv_nxt_, segment.sequence) || seq_before(end, rcv_nxt_) ||
       (end == rcv_nxt_ && payload_bytes > 0 && !segment.has(TcpHeader::fin))) {
     // Out of order, or old: one contiguous ring, no gap list.
     const bool beyond_a_gap = seq_before(rcv_nxt_, segment.sequence);
     if (!beyond_a_gap || settings.quirks.choice<OutOfOrder>(Quirk::out_of_order) == OutOfOrder::duplicate_ack) {
-      acknowledge_at(ack_now);
+      acknowledge(settings, arrived);
     }
     return;
   }
   const std::uint32_t skip = rcv_nxt_ - segment.sequence;
   const std::uint32_t fresh = payload_bytes - skip;
   if (fresh > settings.window) {
-    acknowledge_at(ack_now);  // beyond the window: dropped
+    acknowledge(settings, arrived);  // beyond the window: dropped
     return;
   }
   const bool takes_data = status_ == sn_sr::ESTABLISHED || status_ == sn_sr::FIN_WAIT;
@@ -426,7 +429,7 @@ void TcpConnection::on_payload(const TcpHeader& segment, std::uint16_t payload_b
     const bool due = segments_unacknowledged_by_us_ >= 2 || settings.window - fresh < mss_;
     if (settings.no_delay ||
         (due && settings.quirks.choice<DelayedAck>(Quirk::delayed_ack) == DelayedAck::second_segment)) {
-      acknowledge_at(ack_now);
+      acknowledge(settings, arrived);
     } else if (acknowledge_ready_ == Instant::max() && delayed_ack_at_ == Instant::max()) {
       delayed_ack_at_ = arrived + settings.rtr;
     }
@@ -435,7 +438,7 @@ void TcpConnection::on_payload(const TcpHeader& segment, std::uint16_t payload_b
 }
 
 void TcpConnection::on_fin(const TcpSettings& settings, Instant arrived, TcpReaction& reaction) {
-  acknowledge_at(arrived + settings.segment_to_ack);
+  acknowledge(settings, arrived);
   if (status_ == sn_sr::ESTABLISHED) {
     ++rcv_nxt_;
     status_ = sn_sr::CLOSE_WAIT;

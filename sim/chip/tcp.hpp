@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "sim/chip/latencies.hpp"
 #include "sim/chip/quirks.hpp"
 #include "sim/chip/register_map.hpp"
 #include "sim/core/time.hpp"
@@ -28,8 +29,7 @@ struct TcpSettings {
   std::uint16_t mss = 0;     // Sn_MSSR as the host wrote it: what the chip offers
   std::uint16_t window = 0;  // free bytes of the RX ring: Sn_RXBUF_SIZE - Sn_RX_RSR
   Duration keepalive{};      // Sn_KPALVTR, already times 5 s; 0 is off
-  Duration segment_to_ack{};
-  Duration syn_to_syn_ack{};
+  LatenciesInUse& latencies;
   Quirks& quirks;
 };
 
@@ -76,8 +76,8 @@ class TcpConnection {
     keepalive_ = period;
     last_heard_ = now;  // silence from before the write does not count
   }
-  // After RECV: the window was `old_window` before it.
-  void on_received(std::uint16_t old_window, const TcpSettings& settings, Instant update_ready);
+  // RECV: the window was `old_window` before it.
+  void on_received(std::uint16_t old_window, const TcpSettings& settings, Instant now);
 
   // A SYN for a listener.
   void accept(const wire::TcpHeader& syn, std::uint32_t iss, const TcpSettings& settings, Instant arrived);
@@ -125,6 +125,7 @@ class TcpConnection {
   }
   bool has_new_output() const;
   std::uint32_t sendable_bytes() const;
+  void acknowledge(const TcpSettings& settings, Instant arrived);  // a segment
   void acknowledge_at(Instant at);
   void enter_time_wait(const TcpSettings& settings, Instant arrived);
   int transmissions_allowed(const TcpSettings& settings) const;  // beyond the first

@@ -305,6 +305,14 @@ def fake_simulator() -> ModuleType:
                     "choice": parameters.get("chip.quirk.tx_wr_readback", "latched"),
                     "trust": "observed",
                 },
+                *(
+                    {
+                        "name": f"chip.latency.{name}_ns",
+                        "choice": parameters.get(f"chip.latency.{name}_ns", value),
+                        "trust": "unverified",
+                    }
+                    for name, value in {"segment_to_ack": "5000", "event_to_intn": "26.667"}.items()
+                ),
             ],
             "faults": [
                 {"name": key.removeprefix("fault."), "struck": 1 if key == "fault.spi_flip" else 0}

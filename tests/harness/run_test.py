@@ -178,7 +178,7 @@ def test_the_assumptions_that_the_figures_touched_are_named_with_their_trust(fak
     code, text, _ = wizloop("run", "udp_pps", *arguments)
     assert code == 0
     lines = text.splitlines()
-    first = lines.index("assumptions: 1 observed, 1 unverified")
+    first = lines.index("assumptions: 1 observed, 3 unverified")
     assert lines[first + 1].split() == ["chip.quirk.tx_wr_readback=plain", "observed"]
     assert lines[first + 2].split() == ["chip.quirk.write_miso=zero", "unverified"]
     assert json.loads(out.read_text())["assumptions"][1] == {
@@ -186,6 +186,17 @@ def test_the_assumptions_that_the_figures_touched_are_named_with_their_trust(fak
         "choice": "plain",
         "trust": "observed",
     }
+
+
+def test_latencies_share_a_line_but_for_those_that_the_run_was_given(fake, wizloop):
+    _, text, _ = wizloop("run", "udp_pps", "--board", "slow")
+    shared = "  chip.latency.*_ns, unverified: segment_to_ack=5000, event_to_intn=26.667"
+    assert shared in text.splitlines()
+    _, text, _ = wizloop("run", "udp_pps", "--board", "slow", "--set", "chip.latency.segment_to_ack_ns=7")
+    lines = text.splitlines()
+    alone = next(line for line in lines if line.startswith("  chip.latency.segment_to_ack_ns"))
+    assert alone.split() == ["chip.latency.segment_to_ack_ns=7", "unverified"]
+    assert lines[lines.index(alone) + 1] == "  chip.latency.*_ns, unverified: event_to_intn=26.667"
 
 
 def test_chip_options_are_checked_by_name(fake, wizloop):

@@ -16,10 +16,11 @@ from wizloop.budget import percentages
 from wizloop.cli import output
 from wizloop.errors import UsageError
 from wizloop.repeat import command
-from wizloop.simulator import ANNOUNCERS, SEVERITIES, TRUSTS, Request, Run, check, load_board
+from wizloop.simulator import ANNOUNCERS, SEVERITIES, TRUSTS, Assumption, Request, Run, check, load_board
 from wizloop.workers import run_all
 
 KINDS_SHOWN = 3  # of one broken rule; the rest says little more
+LATENCY, NANOSECONDS = "chip.latency.", "_ns"  # before and behind its name
 
 
 def run(
@@ -157,16 +158,26 @@ def _faults(run: Run) -> list[Text]:
 
 
 def _assumptions(run: Run) -> list[Text]:
-    """What the figures rest on where the datasheet is silent, the weakest last."""
+    """What the figures rest on where the datasheet is silent, the weakest last.
+
+    Each on a line of its own, but for latencies: a run touches most of them, so those that it was not given share one.
+    """
     if not run.assumptions:
         return [Text("assumptions: none")]
-    order = list(TRUSTS)
-    touched = sorted(run.assumptions, key=lambda assumption: order.index(assumption.trust))
-    counts = Counter(assumption.trust for assumption in touched)
+    of_trust: dict[str, list[Assumption]] = {trust: [] for trust in TRUSTS}
+    for assumption in run.assumptions:
+        of_trust[assumption.trust].append(assumption)
+    counts = {trust: len(touched) for trust, touched in of_trust.items() if touched}
     lines = [Text("assumptions: " + ", ".join(f"{count} {trust}" for trust, count in counts.items()))]
-    longest = max(len(f"{assumption.name}={assumption.choice}") for assumption in touched)
-    for assumption in touched:
-        lines.append(Text(f"  {f'{assumption.name}={assumption.choice}':<{longest}}  {assumption.trust}"))
+    alone = [a for a in run.assumptions if not a.name.startswith(LATENCY) or a.name in run.parameters]
+    longest = max((len(f"{a.name}={a.choice}") for a in alone), default=0)
+    for trust, touched in of_trust.items():
+        lines += [Text(f"  {f'{a.name}={a.choice}':<{longest}}  {trust}") for a in touched if a in alone]
+        latencies = ", ".join(
+            f"{a.name.removeprefix(LATENCY).removesuffix(NANOSECONDS)}={a.choice}" for a in touched if a not in alone
+        )
+        if latencies:
+            lines += output.wrapped(latencies, output.width(), f"  {LATENCY}*{NANOSECONDS}, {trust}: ", indent=4)
     return lines
 
 

@@ -237,6 +237,19 @@ TEST_P(LatencyTest, MovesItsEffectByExactlyAsMuch) {
   EXPECT_EQ(effect_of(*of, changed) - before, change * of->times);
 }
 
+TEST_P(LatencyTest, IsTouchedOnceItsEffectIsDueAndNotBefore) {
+  const LatencyCase* of = case_of(GetParam().name);
+  ASSERT_NE(of, nullptr);
+  Bench board{ChipConfig{}};
+  const auto touched = [&] {
+    const auto all = board.chip.latencies().touched();
+    return std::ranges::find(all, GetParam().name, &LatencySpec::name) != all.end();
+  };
+  EXPECT_FALSE(touched());
+  of->shows_after(board, 10s);
+  EXPECT_TRUE(touched());
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, LatencyTest, testing::ValuesIn(latency_table().begin(), latency_table().end()),
                          [](const auto& of) { return std::string{of.param.name}; });
 

@@ -158,10 +158,32 @@ TEST(SpiQuirkTest, LatchedCountersDoNotTear) {
     const std::uint8_t high = spi.exchange(0);
     const std::uint8_t low = spi.exchange(0);
     spi.deselect();
+    EXPECT_TRUE(board.touched(Quirk::wide_read));
     return high << 8 | low;
   };
   EXPECT_EQ(torn("torn"), 0x0010);
   EXPECT_EQ(torn("latched"), 0x00F0);
+}
+
+TEST(SpiQuirkTest, WideReadIsTouchedOnlyByALowByteThatHasChangedAndIsReadBehindItsHighOne) {
+  for (const char* choice : {"torn", "latched"}) {
+    QuirkBoard board{"wide_read", choice};
+    board.open(0, sn_mr::UDP);
+    const auto read_across_an_arrival = [&](std::size_t bytes, std::size_t datagram) {
+      board.arrive_udp(1, 5000, Octets(datagram, 1));
+      auto& spi = board.chip.spi();
+      spi.select();
+      for (const int byte : {0x00, 0x26, 0x08}) spi.exchange(static_cast<std::uint8_t>(byte));
+      board.advance(1ms);
+      for (std::size_t i = 0; i < bytes; ++i) spi.exchange(0);
+      spi.deselect();
+    };
+    read_across_an_arrival(1, 24);   // the high byte alone
+    read_across_an_arrival(2, 248);  // 0x0020 becomes 0x0120: the low byte stays
+    EXPECT_FALSE(board.touched(Quirk::wide_read)) << choice;
+    read_across_an_arrival(2, 24);
+    EXPECT_TRUE(board.touched(Quirk::wide_read)) << choice;
+  }
 }
 
 // Reset and PHY ------------------------------------------------------------------------------------------------------
@@ -191,6 +213,25 @@ TEST(ResetQuirkTest, SpiAliveBeforeThePllHasLocked) {
   };
   EXPECT_EQ(version("dead"), 0);
   EXPECT_EQ(version("alive"), 4);
+}
+
+TEST(ResetQuirkTest, SpiBeforePllIsTouchedByWhoComesBetweenRstnAndTheLock) {
+  for (const char* choice : {"dead", "alive"}) {
+    QuirkBoard board{"spi_before_pll", choice};
+    board.chip.set_rstn(false);
+    board.advance(500us);
+    board.read(0, common::VERSIONR, 1);  // in reset: no question
+    board.chip.set_rstn(true);
+    board.advance(1ms);
+    board.read(0, common::VERSIONR, 1);
+    EXPECT_FALSE(board.touched(Quirk::spi_before_pll)) << choice;
+    board.chip.set_rstn(false);
+    board.advance(500us);
+    board.chip.set_rstn(true);
+    board.advance(999us);
+    board.read(0, common::VERSIONR, 1);
+    EXPECT_TRUE(board.touched(Quirk::spi_before_pll)) << choice;
+  }
 }
 
 TEST(ResetQuirkTest, SoftwareResetRenegotiatesOrClearsTheMemory) {
@@ -247,8 +288,10 @@ TEST(MemoryQuirkTest, ZeroBufferReachesTheWholeMemory) {
   QuirkBoard board{"zero_buffer", "whole_memory"};
   board.set8(0, socket::Sn_TXBUF_SIZE, 0);
   EXPECT_EQ(board.get16(0, socket::Sn_TX_FSR), 0);
+  EXPECT_FALSE(board.touched(Quirk::zero_buffer));
   board.write(TestBoard::tx_of(0), 0x3000, {0x5A});
   EXPECT_THAT(board.read(TestBoard::tx_of(0), 0x3000, 1), ElementsAre(0x5A));
+  EXPECT_TRUE(board.touched(Quirk::zero_buffer));
 }
 
 TEST(MemoryQuirkTest, TxWrReadsBackPlain) {

@@ -355,6 +355,20 @@ TEST(ScenarioTest, ARunNamesTheAssumptionsThatItTouched) {
   EXPECT_EQ(found->trust, "sibling");
 }
 
+TEST(ScenarioTest, ARunNamesTheLatenciesThatItTouchedInNanoseconds) {
+  RunRequest wanted = request("ping_rtt");
+  wanted.parameters = brief("ping_rtt");
+  wanted.parameters["chip.latency.ping_to_reply_ns"] = "50000.5";
+  const auto result = run(wanted);
+  ASSERT_TRUE(result) << result.error().message;
+  const auto& assumptions = result.value().assumptions;
+  const auto found = std::ranges::find(assumptions, "chip.latency.ping_to_reply_ns", &Assumption::name);
+  ASSERT_NE(found, assumptions.end());
+  EXPECT_EQ(found->choice, "50000.500");
+  EXPECT_EQ(found->trust, "unverified");
+  EXPECT_EQ(std::ranges::count(assumptions, "chip.latency.segment_to_ack_ns", &Assumption::name), 0);
+}
+
 TEST(ScenarioTest, StrictFailsOnFindingsThatTheBoardAnnounced) {
   RunRequest wanted = request("ping_rtt");
   wanted.parameters = brief("ping_rtt");
