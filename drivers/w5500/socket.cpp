@@ -93,10 +93,18 @@ Result<Sn_SR> Socket::settle(const Deadline& deadline) {
 }
 
 Result<Sn_SR> Socket::finish_send(const Deadline& deadline) {
+  const Deadline patience(port(), sendok_timeout_us);
+  bool everything_left = false;
   for (;;) {
     const Result<Sn_SR> state = settle(deadline);
     if (!state || !sending_ || state.value() == Sn_SR::SOCK_CLOSED) return state;
-    if (deadline.passed()) return Error::send_timeout;
+    if (everything_left || deadline.passed()) return Error::send_timeout;
+    if (patience.passed()) {
+      const Result<uint16_t> space = read_counter(SocketRegister::Sn_TX_FSR, tx_bytes_);
+      if (!space) return space.error();
+      everything_left = space.value() == tx_bytes_;
+      if (everything_left) continue;  // SENDOK may have come since that poll
+    }
     pause(deadline, true);
   }
 }

@@ -47,6 +47,7 @@ class Socket {
 
  protected:
   static constexpr uint32_t command_timeout_us = 100000;  // the chip needs about 1 us
+  static constexpr uint32_t sendok_timeout_us = 1000000;  // from when on SENDOK is overdue if the TX ring is empty
 
   Socket(Chip& chip, uint8_t number) : chip_(chip), number_(number) {}
   ~Socket() = default;
@@ -65,7 +66,9 @@ class Socket {
   Result<Sn_SR> poll();
   // Polls at least once, until the last command is accepted.
   Result<Sn_SR> settle(const Deadline& deadline);
-  // The same, until the last SEND is done too or the socket is closed.
+  // The same, until the last SEND is done too or the socket is closed. A peer may keep a SEND waiting up to the
+  // deadline; but with the TX ring empty nothing is left to wait for but a SENDOK that the chip has lost: send_timeout,
+  // sooner.
   Result<Sn_SR> finish_send(const Deadline& deadline);
   Error wait_for_state(Sn_SR wanted, const Deadline& deadline);
   Error command(Sn_CR command, const Deadline& deadline);

@@ -390,6 +390,30 @@ TEST_P(TcpSocketTest, ReportsASendThatNeverEnds) {
   EXPECT_TRUE(write(pattern(10)));
 }
 
+// The peer has acknowledged everything, so that the chip has nothing left to send.
+TEST_P(TcpSocketTest, WaitsOneSecondForASendokThatTheChipHasLost) {
+  fake.sends_hang = true;
+  connect();
+  EXPECT_TRUE(write(pattern(10)));
+  fake.after_us(500000, [&] {
+    fake.set_socket16(0, 0x22, fake.socket16(0, 0x24));
+    fake.acknowledge_all(0);
+  });
+  Progress progress{};
+  const auto took = us_of([&] { progress = write(pattern(10), 10000000); });
+  EXPECT_EQ(progress.error, Error::send_timeout);
+  EXPECT_GE(took, 1000000u);
+  EXPECT_LE(took, 1100000u);
+}
+
+TEST_P(TcpSocketTest, LetsASlowPeerKeepASendWaitingUntilTheDeadline) {
+  fake.sends_hang = true;
+  connect();
+  EXPECT_TRUE(write(pattern(10)));
+  const auto took = us_of([&] { EXPECT_EQ(write(pattern(10), 3000000).error, Error::send_timeout); });
+  EXPECT_GE(took, 3000000u);
+}
+
 TEST_P(TcpSocketTest, TellsAClosingPeerFromOneThatVanished) {
   connect();
   EXPECT_TRUE(write(pattern(10)));

@@ -166,6 +166,16 @@ TEST(ScenarioFaults, LibraryThatWaitsForASwallowedSendokIsSeenPollingForIt) {
   EXPECT_THAT(result.unannounced, testing::Contains("endless-poll"));
 }
 
+TEST(ScenarioFaults, ThisDriverGivesUpOnASwallowedSendokBeforeItCountsAsAnEndlessPoll) {
+  RunRequest wanted = short_stream();
+  wanted.parameters["total_bytes"] = "65536";
+  wanted.parameters["fault.chip_sendok_lost"] = "nth=10";
+  const RunResult result = result_of(wanted);
+  EXPECT_EQ(result.faults[0].struck, 1U);
+  EXPECT_THAT(result.failure, testing::Not(HasSubstr("hangs")));
+  EXPECT_THAT(result.unannounced, testing::Not(testing::Contains("endless-poll")));
+}
+
 TEST(ScenarioFaults, HostThatRestartsBeginsAgainWithTheChipAsItWas) {
   RunRequest wanted = request("udp_xmit", "ethernet3");  // never resets the chip, as the original does not
   wanted.parameters["fault.host_restart"] = "nth=5";
