@@ -150,6 +150,7 @@ bool Bed::pass(Duration& duration, Account account) {
 }
 
 Bed::Waited Bed::wait_intn(Instant deadline) {
+  testbed_->chip().note_intn_awaited();
   bus::FaultyIntn* const faulty = testbed_->faulty_intn();
   if (faulty != nullptr && !faulty->low() && faulty->spikes()) return Waited::low;
   while (!testbed_->intn_low() && testbed_->now() < deadline) {
@@ -165,6 +166,7 @@ void Bed::pay_interrupt_latency() { testbed_->bus().spend(testbed_->board().inte
 // Callbacks ----------------------------------------------------------------------------------------------------------
 
 void Bed::call_on_intn(wizloop_level_fn callback, void* context) {
+  if (callback != nullptr) testbed_->chip().note_intn_awaited();
   callbacks.on_intn = callback;
   callbacks.intn_context = context;
   intn_told_ = !testbed_->intn_low();

@@ -157,8 +157,8 @@ void Judge::on_reset() {
     of.socket = socket;
   }
   access_ = {};
-  simr_written_ = false;
-  masked_since_ = intn_low_since_ = lease_due_ = Instant::max();
+  wants_interrupts_ = false;
+  intn_low_since_ = lease_due_ = Instant::max();
   leased_ = 0;
   note_progress();
 }
@@ -175,13 +175,7 @@ void Judge::on_interrupts(std::uint8_t sir, bool asserted) {
     intn_low_since_ = now;
     arm(now + limits::interrupt_unserved);
   }
-  const bool masked = simr_written_ && (sir & ~context_.common[common::SIMR]) != 0;
-  if (!masked) {
-    masked_since_ = Instant::max();
-  } else if (masked_since_ == Instant::max()) {
-    masked_since_ = now;
-    arm(now + limits::interrupt_unserved);
-  }
+  if (wants_interrupts_) watch_masked(sir);
 }
 
 // SPI ----------------------------------------------------------------------------------------------------------------
@@ -270,9 +264,10 @@ void Judge::on_common_write(std::uint16_t offset, std::uint8_t value) {
     case common::MR:
       return reserved("MR", reserved_in_mr);
     case common::IMR:
+      if (value != 0) wants_interrupts_ = true;
       return reserved("IMR", reserved_in_imr);
     case common::SIMR:
-      simr_written_ = true;
+      if (value != 0) wants_interrupts_ = true;
       return;
     case common::PHYCFGR:
       if ((value >> 3 & 7) == 5) {
@@ -290,6 +285,9 @@ void Judge::on_socket_write(const Socket& socket, std::uint16_t offset, std::uin
       return on_command(socket, value);
     case socket::Sn_IR:
       if ((socket.interrupts & value & send_results) != 0) watched(socket).result_due = false;
+      return;
+    case socket::Sn_IMR:
+      if (value != 0) wants_interrupts_ = true;
       return;
     case socket::Sn_MR:
       if (const int bits = value & reserved_in_sn_mr(value); bits != 0) {
@@ -676,6 +674,48 @@ void Judge::watch_receive(Watched& of) {
   arm(of.receive_due);
 }
 
+// A cause that a host has not come for is one that is younger than its last access to the socket.
+void Judge::watch_masked(std::uint8_t sir) {
+  const std::uint8_t masked = sir & static_cast<std::uint8_t>(~context_.common[common::SIMR]);
+  for (std::size_t n = 0; n < watched_.size(); ++n) {
+    Watched& of = watched_[n];
+    const auto causes = (masked >> n & 1) == 0
+                            ? std::uint8_t{0}
+                            : static_cast<std::uint8_t>(of.socket->interrupts & of.socket->bytes[socket::Sn_IMR]);
+    if (causes == 0) {
+      of.masked_since = Instant::max();
+    } else if ((causes & ~of.masked_causes) != 0) {
+      of.masked_since = context_.queue.now();
+      arm(of.masked_since + limits::interrupt_unserved);
+    }
+    of.masked_causes = causes;
+  }
+}
+
+void Judge::judge_masked() {
+  const Instant now = context_.queue.now();
+  const std::string simr = fmt::format("SIMR = 0x{:02X}", context_.common[common::SIMR]);
+  for (Watched& of : watched_) {
+    if (of.masked_since == Instant::max()) continue;
+    const Instant bus_due = std::max(of.masked_since, last_access_) + limits::interrupt_unserved;
+    const Instant socket_due = of.masked_since + limits::socket_unserved;
+    if (bus_due <= now) {
+      for (Watched& each : watched_) each.masked_since = Instant::max();
+      return add(Rule::interrupt_masked,
+                 fmt::format("{}, no SPI access for {} ms", simr, limits::interrupt_unserved / 1ms));
+    }
+    if (socket_due > now || of.accessed_at > of.masked_since) {
+      arm(bus_due);
+      continue;
+    }
+    of.masked_since = Instant::max();
+    add(Rule::interrupt_masked,
+        fmt::format("{}, S{} Sn_IR = 0x{:02X}, not accessed for {} s", simr, of.socket->number, of.socket->interrupts,
+                    limits::socket_unserved / 1s),
+        of.socket);
+  }
+}
+
 void Judge::arm(Instant at) {
   if (at < watch_timer_.deadline()) watch_timer_.start_at(at, [this] { on_watch_timer(); });
 }
@@ -696,10 +736,7 @@ void Judge::on_watch_timer() {
     }
     next_look(of.receive_due);
   }
-  if (is_unserved(masked_since_)) {
-    add(Rule::interrupt_masked, fmt::format("SIMR = 0x{:02X}, no SPI access for {} ms", context_.common[common::SIMR],
-                                            limits::interrupt_unserved / 1ms));
-  }
+  judge_masked();
   if (is_unserved(intn_low_since_)) {
     add(Rule::interrupt_ignored, fmt::format("INTn low, no SPI access for {} ms", limits::interrupt_unserved / 1ms));
   }

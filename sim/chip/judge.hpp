@@ -35,8 +35,14 @@ class Judge {
   void on_host_restart();
   // All registers go back to their reset values.
   void on_reset();
-  // SIR, and whether INTn is asked to be low; on each change of either.
+  // SIR, and whether INTn is asked to be low; on each change of either, of a mask, and of a cause.
   void on_interrupts(std::uint8_t sir, bool asserted);
+  // The host sleeps until INTn is low.
+  void on_intn_awaited(std::uint8_t sir) {
+    if (wants_interrupts_) return;
+    wants_interrupts_ = true;
+    watch_masked(sir);
+  }
 
   // SPI. A frame is what lies between select and deselect; `header_bytes` below 3 means that it was cut short.
   void on_select() {
@@ -56,6 +62,7 @@ class Judge {
   void on_data_begins(Block block, std::uint16_t offset, bool is_write) {
     access_.judged = false;
     access_.bytes = 0;
+    if (!block.is_common()) watched_[static_cast<std::size_t>(block.socket())].accessed_at = last_access_;
     if (!block.is_common() && !block.is_socket_registers()) on_data_outside_registers(block, offset, is_write);
   }
   void on_data_ends(std::size_t bytes) {
@@ -107,9 +114,12 @@ class Judge {
     bool result_due = false;           // of a SEND: firmware has seen neither SENDOK nor TIMEOUT
     bool connected_anew = false;       // no SEND since the connection came up
     std::uint16_t tx_wr_before_connection = 0;
-    bool leaked = false;        // opened by an earlier life of the host
-    bool data_read = false;     // and no RECV since
-    bool ring_blocked = false;  // no room for what comes, and no RECV since
+    bool leaked = false;                    // opened by an earlier life of the host
+    bool data_read = false;                 // and no RECV since
+    bool ring_blocked = false;              // no room for what comes, and no RECV since
+    Instant accessed_at{};                  // its block, in a frame that began then
+    std::uint8_t masked_causes = 0;         // in Sn_IR, let through by Sn_IMR and kept from INTn by SIMR
+    Instant masked_since = Instant::max();  // the youngest of them, if nobody has come
     Instant receive_due = Instant::max();
     Instant first_read_at = Instant::max();  // from the start of what is there; no RECV since
     // A 16-bit counter under way: the host has its high byte.
@@ -168,6 +178,8 @@ class Judge {
   void check_addresses(const Socket& socket, std::uint8_t code);
 
   void watch_receive(Watched& of);
+  void watch_masked(std::uint8_t sir);
+  void judge_masked();
   void arm(Instant at);
   void on_watch_timer();
   bool is_unserved(Instant& since);
@@ -191,8 +203,8 @@ class Judge {
   std::string early_access_;
   bool early_access_told_ = false;  // of the frame that goes on
 
-  bool simr_written_ = false;
-  Instant masked_since_ = Instant::max();
+  // Firmware that never shows that it wants interrupts polls, however rarely: a mask that is set, or a wait for INTn.
+  bool wants_interrupts_ = false;
   Instant intn_low_since_ = Instant::max();
   wire::Ipv4Address leased_ = 0;
   Instant lease_due_ = Instant::max();

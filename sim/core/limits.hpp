@@ -26,6 +26,8 @@ inline constexpr Duration poll_time_with_retries = 60s;
 
 // An interrupt that nobody came for. Drivers with an interrupt fall back to polling after 100 ms to 1 s.
 inline constexpr Duration interrupt_unserved = 500ms;
+// One of a socket that nobody came for, while the host was busy with other things.
+inline constexpr Duration socket_unserved = 10s;
 // Data read without RECV while the buffer is full, or until it is read again.
 inline constexpr Duration receive_overdue = 1s;
 // From DHCPACK until SIPR holds the address. Clients first probe whether somebody has it (ARP timeout: 1.8 s).

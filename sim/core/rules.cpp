@@ -172,7 +172,8 @@ constexpr std::array<RuleText, rule_count> texts = {{
      "Sn_TX_FSR or Sn_RX_RSR read once", "read it until two reads agree"},
 
     {Rule::interrupt_masked, "interrupt-masked", warning, "4.1",
-     "a socket has an interrupt pending that SIMR keeps from INTn, and firmware sleeps",
+     "a socket has an interrupt pending that SIMR keeps from INTn, and firmware that uses interrupts does not come for "
+     "it",
      "a mask built with AND, or of one socket only", "set the bit of each open socket in SIMR"},
     {Rule::interrupt_ignored, "interrupt-ignored", warning, "4.1",
      "INTn has been low for long and nobody came: no SPI access",

@@ -14,8 +14,10 @@ using testing::IsEmpty;
 class B09_MasksCombinedWithAnd : public CaseTest {
  protected:
   void SetUp() override {
-    open_udp(0, 5000);
-    open_udp(1, 5001);
+    for (int n = 0; n < 2; ++n) {
+      open_udp(n, static_cast<std::uint16_t>(5000 + n));
+      board.set8(n, socket::Sn_IMR, sn_ir::RECV);
+    }
   }
   void mask(int simr) {
     board.write(0, common::SIMR, {static_cast<std::uint8_t>(simr)});
@@ -32,6 +34,15 @@ TEST_F(B09_MasksCombinedWithAnd, MaskOfNoSocketKeepsIntnHigh) {
   board.advance(1s);
   EXPECT_THAT(seen(Rule::interrupt_masked), ElementsAre("SIMR = 0x00, no SPI access for 500 ms"));
   EXPECT_EQ(times(Rule::interrupt_ignored), 0U);
+}
+
+TEST_F(B09_MasksCombinedWithAnd, MaskOfNoSocketIsFoundThoughTheLinkIsWatched) {
+  mask(0x01 & 0x02);
+  for (int i = 0; i < 110; ++i) {
+    board.advance(100ms);
+    board.read(0, common::PHYCFGR, 1);
+  }
+  EXPECT_THAT(seen(Rule::interrupt_masked), ElementsAre("SIMR = 0x00, S0 Sn_IR = 0x04, not accessed for 10 s"));
 }
 
 TEST_F(B09_MasksCombinedWithAnd, CuredMaskOfBothLetsItFall) {

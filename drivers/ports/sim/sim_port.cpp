@@ -26,6 +26,7 @@ bool SimPort::set_reset_pin(bool high) {
 }
 
 bool SimPort::wait_for_interrupt(uint32_t timeout_us) {
+  chip_.note_intn_awaited();
   if (!intn_low()) {
     const bool spike = intn_ != nullptr && intn_->spikes();
     const bool woken =

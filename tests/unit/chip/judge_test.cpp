@@ -863,20 +863,70 @@ TEST_F(JudgeTest, AnInterruptThatWasClearedIsServed) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
-// B09.
-TEST_F(JudgeTest, AnInterruptThatSimrMasksIsFound) {
-  board.write(0, common::SIMR, {0x00});
-  open_udp();
-  board.arrive_udp(9, 7, {1});
-  board.advance(limits::interrupt_unserved + 1ms);
-  EXPECT_THAT(seen(Rule::interrupt_masked), ElementsAre("SIMR = 0x00, no SPI access for 500 ms"));
+// B09. Each of these shows that firmware wants interrupts.
+TEST_F(JudgeTest, AnInterruptThatSimrMasksIsFoundInFirmwareThatWantsInterrupts) {
+  using Wish = void (*)(TestBoard&);
+  const Wish wishes[] = {
+      [](TestBoard& of) {
+        of.write(0, common::SIMR, {0x01});
+        of.write(0, common::SIMR, {0x00});
+      },
+      [](TestBoard& of) { of.write(0, common::IMR, {0x80}); },
+      [](TestBoard& of) { of.set8(0, socket::Sn_IMR, sn_ir::RECV); },
+      [](TestBoard& of) { of.chip.note_intn_awaited(); },
+  };
+  for (const Wish wish : wishes) {
+    for (const bool wishes_first : {true, false}) {
+      TestBoard deaf;
+      deaf.set8(0, socket::Sn_MR, sn_mr::UDP);
+      deaf.set16(0, socket::Sn_PORT, 7);
+      deaf.command(0, sn_cr::OPEN);
+      if (wishes_first) wish(deaf);
+      deaf.configure();
+      deaf.arrive_udp(9, 7, {1});
+      deaf.advance(1ms);
+      if (!wishes_first) wish(deaf);
+      deaf.advance(limits::interrupt_unserved + 1ms);
+      ASSERT_THAT(deaf.findings.all(), SizeIs(1));
+      EXPECT_EQ(deaf.findings.all()[0].rule, Rule::interrupt_masked);
+      EXPECT_EQ(deaf.findings.all()[0].seen, "SIMR = 0x00, no SPI access for 500 ms");
+    }
+  }
 }
 
-TEST_F(JudgeTest, FirmwareThatNeverTouchesSimrPollsAndIsNotDeaf) {
+TEST_F(JudgeTest, FirmwareThatWantsNoInterruptsPollsAndIsNotDeaf) {
   open_udp();
   board.arrive_udp(9, 7, {1});
-  board.advance(10s);
+  board.advance(20s);
+  board.write(0, common::SIMR, {0x00});  // not even if it masks everything on purpose
+  board.write(0, common::IMR, {0x00});
+  board.arrive_udp(9, 7, {1});
+  board.advance(20s);
   EXPECT_THAT(broken(), IsEmpty());
+}
+
+// The bus is never silent: PHYCFGR is read each 100 ms.
+TEST_F(JudgeTest, AMaskedInterruptIsFoundWhenItsSocketHasNotBeenVisitedForLong) {
+  const auto watch_link = [this](Duration how_long) {
+    for (Duration spent{}; spent < how_long; spent += 100ms) {
+      board.advance(100ms);
+      board.read(0, common::PHYCFGR, 1);
+    }
+  };
+  open_udp();
+  board.write(0, common::SIMR, {0x02});
+  board.arrive_udp(9, 7, {1});
+  watch_link(limits::socket_unserved - 1s);
+  board.get16(0, socket::Sn_RX_RSR);  // it polls this socket: it knows
+  watch_link(3 * limits::socket_unserved);
+  EXPECT_THAT(broken(), IsEmpty());
+  board.set8(0, socket::Sn_IR, 0xFF);
+  board.advance(1ms);
+  board.arrive_udp(9, 7, {2});
+  watch_link(limits::socket_unserved + 1s);
+  EXPECT_THAT(seen(Rule::interrupt_masked), ElementsAre("SIMR = 0x02, S0 Sn_IR = 0x04, not accessed for 10 s"));
+  EXPECT_EQ(first(Rule::interrupt_masked).count, 1U);
+  EXPECT_EQ(first(Rule::interrupt_masked).evidence.state, "SOCK_UDP");
 }
 
 // B01.
