@@ -44,7 +44,7 @@ class Session {
       : bed{create(settings)},
         port{bed->queue(), bed->bus(), bed->chip(), bed->board(), /*reset_wired=*/driver_name == "nuttx"},
         bus{port},
-        intn{bed->chip(), nullptr},
+        intn{bed->chip(), bed->faulty_intn()},
         driver{make_driver(driver_name)},
         library{patterns::LwipMacraw::create(*driver, port, patterns::LwipMacraw::Core::plain, 1, [](std::uint16_t) {})
                     .value()},
@@ -217,6 +217,28 @@ TEST_P(RawSession, ASendokThatNeverComesIsOutlived) {
     EXPECT_LE(lost, 1);
   }
   EXPECT_TRUE(session.echoes_again());
+}
+
+// The cause stays, so INTn never falls again, and the wire shows its level as high.
+TEST_P(RawSession, AnEdgeThatTheWireLosesStopsReceptionWhereIntnWakesTheDriver) {
+  Session session{GetParam(), {{"fault.intn_lost", "nth=6"}}};
+  ASSERT_TRUE(session.begin());
+  ASSERT_TRUE(session.library->udp_open(50'000));
+  int answered = 0;
+  for (int i = 0; i < 10; ++i) answered += session.echoes() ? 1 : 0;
+  if (is({"pico", "mongoose", "qnethernet"})) {
+    EXPECT_EQ(answered, 10);
+  } else {
+    EXPECT_GT(answered, 0);
+    EXPECT_FALSE(session.echoes());
+  }
+}
+
+TEST_P(RawSession, AnEdgeThatComesLateIsSeen) {
+  Session session{GetParam(), {{"fault.intn_late", "every=3,delay=1ms"}}};
+  ASSERT_TRUE(session.begin());
+  ASSERT_TRUE(session.library->udp_open(50'000));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(session.echoes()) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryDriver, RawSession,
