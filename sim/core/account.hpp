@@ -54,44 +54,49 @@ struct AccountTotals {
 
 class Budget {
  public:
-  // A point in the pending charges; valid until the next settle.
+  // A point in the pending charges; valid until the next settle. The bus takes one per frame: it is kept short.
   struct Mark {
-    std::array<std::array<Duration, account_count>, 3> pending{};
+    AccountTotals charged;
+    // What was charged while chip, wire or peer was awaited. The one that is awaited now has all of `charged` to come.
+    std::array<Duration, 3> awaiting{};
+    Account awaited = Account::peer;
+
+    Duration charged_awaiting(std::size_t row) const {
+      return awaiting[row] + (row == row_of(awaited) ? charged.sum() : Duration{});
+    }
   };
 
   // What firmware would be waiting for from now on, if it turned out to be waiting: chip, wire or peer.
   void set_awaited(Account awaited) {
+    if (awaited == pending_.awaited) return;
     WIZ_ASSERT(awaited >= Account::chip && awaited <= Account::peer);
-    awaited_ = awaited;
-    row_ = row_of(awaited);
+    const Duration charged = pending_.charged.sum();
+    pending_.awaiting[row_of(pending_.awaited)] += charged;
+    pending_.awaiting[row_of(awaited)] -= charged;
+    pending_.awaited = awaited;
   }
-  Account awaited() const { return awaited_; }
+  Account awaited() const { return pending_.awaited; }
 
-  void charge(Account account, Duration duration) {
-    pending_.pending[row_][static_cast<std::size_t>(account)] += duration;
-  }
+  void charge(Account account, Duration duration) { pending_.charged[account] += duration; }
 
   // Firmware sleeps until something happens: waiting by definition.
-  void charge_wait(Duration duration) { charge(awaited_, duration); }
+  void charge_wait(Duration duration) { charge(pending_.awaited, duration); }
 
   const Mark& mark() const { return pending_; }
 
   // Books everything pending as what it physically was.
   void settle() {
-    for (const auto& row : pending_.pending) {
-      for (std::size_t i = 0; i < account_count; ++i) totals_.of[i] += row[i];
-    }
-    pending_ = {};
+    for (std::size_t i = 0; i < account_count; ++i) totals_.of[i] += pending_.charged.of[i];
+    pending_.charged = {};
+    pending_.awaiting = {};
   }
 
   // The same, but what lies between the marks is booked as waiting.
   void settle_wait(const Mark& from, const Mark& to) {
-    for (std::size_t row = 0; row < pending_.pending.size(); ++row) {
-      for (std::size_t i = 0; i < account_count; ++i) {
-        const Duration waited = to.pending[row][i] - from.pending[row][i];
-        pending_.pending[row][i] -= waited;
-        totals_.of[static_cast<std::size_t>(Account::chip) + row] += waited;
-      }
+    for (std::size_t i = 0; i < account_count; ++i) totals_.of[i] -= to.charged.of[i] - from.charged.of[i];
+    for (std::size_t row = 0; row < pending_.awaiting.size(); ++row) {
+      totals_.of[static_cast<std::size_t>(Account::chip) + row] +=
+          to.charged_awaiting(row) - from.charged_awaiting(row);
     }
     settle();
   }
@@ -104,8 +109,6 @@ class Budget {
     return static_cast<std::size_t>(awaited) - static_cast<std::size_t>(Account::chip);
   }
 
-  Account awaited_ = Account::peer;
-  std::size_t row_ = row_of(Account::peer);
   Mark pending_;
   AccountTotals totals_;
 };
