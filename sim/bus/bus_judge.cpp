@@ -28,6 +28,13 @@ constexpr auto known_states = [] {
 constexpr std::uint64_t looked_at_in_common = 1ULL << MR | 1ULL << IR | 1ULL << VERSIONR;
 constexpr std::uint64_t looked_at_in_socket = 1ULL << Sn_IR | 1ULL << Sn_SR;
 
+// Whether the value is one that the chip never gives, or VERSIONR's, which has more to be judged by.
+bool wants_a_look(bool common, std::size_t at, std::uint8_t value) {
+  if (!common) return at == Sn_SR ? !known_states[value] : at == Sn_IR && (value & never_in_sn_ir) != 0;
+  if (at == MR) return (value & never_in_mr) != 0;
+  return at == IR ? (value & never_in_ir) != 0 : at == VERSIONR;
+}
+
 // What the value would be had it been sampled one bit earlier or later.
 std::string explain_bits(std::uint8_t value, std::uint8_t never_set) {
   if (value == 0xFF) return "MISO stays high";
@@ -90,36 +97,36 @@ void BusJudge::on_bad_deselect(Duration hold) {
 // What came back on MISO ---------------------------------------------------------------------------------------------
 
 void BusJudge::judge_values(const SeenFrame& frame) {
-  const std::uint8_t control = frame.mosi[2];
-  const int bsb = control >> 3;
-  const bool is_write = (control & 0x04) != 0;
-  const auto offset = static_cast<std::uint16_t>(frame.mosi[0] << 8 | frame.mosi[1]);
-  // 00 00 39: a 24-bit address
-  if (bsb == 7 && frame.bytes == 4 && offset == 0) return judge_version(frame, frame.miso[3]);
-  if (is_write || (bsb != 0 && bsb % 4 != 1)) return;
+  if (!frame.reads_registers) {
+    // 00 00 39: a 24-bit address
+    if (frame.bsb() == 7 && frame.bytes == 4 && frame.offset() == 0) judge_version(frame, frame.miso[3]);
+    return;
+  }
+  const std::uint16_t offset = frame.offset();
+  const bool common = frame.bsb() == 0;
   const std::size_t data_bytes = std::min(frame.bytes, SeenFrame::kept_bytes) - SeenFrame::header_bytes;
+  if (data_bytes == 1) {  // most of them: polls
+    if (!wants_a_look(common, offset, frame.miso[SeenFrame::header_bytes])) return;
+    return judge_value(frame, 0);
+  }
   const std::uint64_t read = offset < 64 ? ((1ULL << data_bytes) - 1) << offset : 0;
-  if ((read & (bsb == 0 ? looked_at_in_common : looked_at_in_socket)) == 0) return;
-  if (data_bytes == 1) return judge_value(frame, 0);
-  judge_each(frame, data_bytes);
-}
-
-void BusJudge::judge_each(const SeenFrame& frame, std::size_t data_bytes) {
-  for (std::size_t i = 0; i < data_bytes; ++i) judge_value(frame, i);
+  if ((read & (common ? looked_at_in_common : looked_at_in_socket)) == 0) return;
+  for (std::size_t i = 0; i < data_bytes; ++i) {
+    if (wants_a_look(common, offset + i, frame.miso[SeenFrame::header_bytes + i])) [[unlikely]]
+      judge_value(frame, i);
+  }
 }
 
 void BusJudge::judge_value(const SeenFrame& frame, std::size_t i) {
-  const int bsb = frame.mosi[2] >> 3;
-  const std::size_t at = static_cast<std::size_t>(frame.mosi[0] << 8 | frame.mosi[1]) + i;
+  const std::size_t at = frame.offset() + i;
   const std::uint8_t value = frame.miso[SeenFrame::header_bytes + i];
-  if (bsb != 0) {
-    const bool is_odd = (at == Sn_IR && (value & never_in_sn_ir) != 0) || (at == Sn_SR && !known_states[value]);
-    if (is_odd) add_odd_socket_value(frame, bsb / 4, value, at == Sn_SR);
-  } else if (at == VERSIONR && i == 0) {
-    judge_version(frame, value);
-  } else if (at == MR && (value & never_in_mr) != 0) {
+  if (frame.bsb() != 0) {
+    add_odd_socket_value(frame, frame.bsb() / 4, value, at == Sn_SR);
+  } else if (at == VERSIONR) {
+    if (i == 0) judge_version(frame, value);
+  } else if (at == MR) {
     add_bits(frame, "common MR", value, never_in_mr);
-  } else if (at == IR && (value & never_in_ir) != 0) {
+  } else {
     add_bits(frame, "common IR", value, never_in_ir);
   }
 }

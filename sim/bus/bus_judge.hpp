@@ -60,7 +60,6 @@ class BusJudge {
   void on_bad_select();
   void on_bad_deselect(Duration hold);
   void judge_values(const SeenFrame& frame);
-  void judge_each(const SeenFrame& frame, std::size_t data_bytes);
   void judge_value(const SeenFrame& frame, std::size_t i);
   void add_odd_socket_value(const SeenFrame& frame, int socket, std::uint8_t value, bool is_state);
   void judge_version(const SeenFrame& frame, std::uint8_t value);

@@ -7,31 +7,33 @@ namespace wizloop::bus {
 
 void PollWatch::on_header_end() {
   constexpr std::size_t data_bytes[] = {std::numeric_limits<std::size_t>::max() - SeenFrame::header_bytes, 1, 2, 4};
-  boundary_ = SeenFrame::header_bytes + data_bytes[frame_.mosi[2] & 0x03];
+  const std::uint8_t control = frame_.mosi[2];
+  boundary_ = SeenFrame::header_bytes + data_bytes[control & 0x03];
+  frame_.header = static_cast<std::uint32_t>(frame_.mosi[0] << 16 | frame_.mosi[1] << 8 | control);
+  const bool is_write = (control & 0x04) != 0;
+  const std::uint8_t bsb = frame_.bsb();
+  frame_.reads_registers = !is_write && (bsb == 0 || (bsb & 3) == 1);
 }
 
 void PollWatch::on_frame_end() {
   if (frame_.bytes <= SeenFrame::header_bytes) return;  // no data, no meaning
-  const std::uint8_t control = frame_.mosi[2];
-  const bool is_write = (control & 0x04) != 0;
-  const std::uint8_t bsb = control >> 3;
-  const bool is_register = bsb == 0 || (bsb & 3) == 1;
-  if (is_write || !is_register) {
+  if (!frame_.reads_registers) {
     settle();
     return;
   }
   std::uint32_t value = 0;
   const std::size_t end = std::min(frame_.bytes, SeenFrame::header_bytes + widest_register);
   for (std::size_t i = SeenFrame::header_bytes; i < end; ++i) value = value << 8 | frame_.miso[i];
-  on_register_read(static_cast<std::uint32_t>(frame_.mosi[0] << 16 | frame_.mosi[1] << 8 | control), value);
+  on_register_read(value);
 }
 
-void PollWatch::on_register_read(std::uint32_t address, std::uint32_t value) {
+void PollWatch::on_register_read(std::uint32_t value) {
+  const std::uint32_t header = frame_.header;
   const auto end = registers_.begin() + static_cast<std::ptrdiff_t>(registers_seen_);
-  const auto seen = std::find_if(registers_.begin(), end,
-                                 [address](const PolledRegister& polled) { return polled.address == address; });
+  const auto seen =
+      std::find_if(registers_.begin(), end, [header](const PolledRegister& polled) { return polled.header == header; });
   if (seen == end) {
-    if (registers_seen_ < registers_followed) registers_[registers_seen_++] = {address, value, 1, budget_.mark()};
+    if (registers_seen_ < registers_followed) registers_[registers_seen_++] = {header, value, 1, budget_.mark()};
     return;
   }
   if (seen->value != value) {

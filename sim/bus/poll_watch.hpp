@@ -32,11 +32,10 @@ class PollWatch {
   bool at_header_end() const { return frame_.bytes == SeenFrame::header_bytes && at_boundary(); }
   void on_header_end();
   void on_byte(std::uint8_t mosi, std::uint8_t miso) {
-    if (frame_.bytes < SeenFrame::kept_bytes) {
-      frame_.mosi[frame_.bytes] = mosi;
-      frame_.miso[frame_.bytes] = miso;
-    }
-    ++frame_.bytes;
+    const std::size_t at = frame_.bytes++;
+    if (at >= SeenFrame::kept_bytes) return;
+    frame_.mosi[at] = mosi;
+    frame_.miso[at] = miso;
   }
   // Bytes of which nobody needs the values: buffer data.
   void on_quiet_bytes(std::size_t count) { frame_.bytes += count; }
@@ -56,13 +55,13 @@ class PollWatch {
   static constexpr int reads_of_a_loop = 3;
 
   struct PolledRegister {
-    std::uint32_t address = 0;  // the three header bytes
+    std::uint32_t header = 0;
     std::uint32_t value = 0;
     int reads = 0;
     Budget::Mark after_first_read;
   };
 
-  void on_register_read(std::uint32_t address, std::uint32_t value);
+  void on_register_read(std::uint32_t value);
 
   Budget& budget_;
   SeenFrame frame_;

@@ -65,9 +65,8 @@ void SpiBus::set_select_cost(Duration select, Duration deselect) {
   deselect_cost_ = deselect;
 }
 
-std::uint8_t SpiBus::exchange(std::uint8_t mosi) { return move_byte(mosi, profile_.byte.gap); }
-
-std::uint8_t SpiBus::move_byte(std::uint8_t mosi, Duration gap) {
+std::uint8_t SpiBus::exchange(std::uint8_t mosi) {
+  const Duration gap = profile_.byte.gap;
   judge_.on_clocks();
   if (watch_.at_boundary()) [[unlikely]]
     pass_boundary();

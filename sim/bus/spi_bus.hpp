@@ -105,7 +105,6 @@ class SpiBus {
     Instant moved_at = Instant::max();
   };
 
-  std::uint8_t move_byte(std::uint8_t mosi, Duration gap);
   void pass_boundary();
   void on_frame_end();
   // As many of `count` bytes as end by `limit`; returns how many. Time is charged to the SPI accounts, or, when DMA

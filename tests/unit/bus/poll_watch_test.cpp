@@ -19,6 +19,7 @@ class PollWatchTest : public testing::Test {
     watch.on_frame_start();
     budget.charge(Account::spi_clock, 5us);
     for (const std::uint8_t byte : std::vector<std::uint8_t>{0x00, offset, control}) watch.on_byte(byte, 0);
+    watch.on_header_end();
     watch.on_byte(0, miso);
     watch.on_frame_end();
   }
