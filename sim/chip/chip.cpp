@@ -258,7 +258,7 @@ inline void Chip::touch_questions_behind(const Socket& socket, std::uint16_t off
   }
 }
 
-void Chip::note_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
+inline void Chip::note_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
   if (!holds_register(block, offset)) [[unlikely]] {
     context_.quirks.touch(Quirk::reserved_read);
     return judge_.on_reserved_read(block, offset);
@@ -271,6 +271,11 @@ void Chip::note_register_read(Block block, std::uint16_t offset, std::uint8_t va
     context_.quirks.touch(Quirk::phycfgr_without_link);
   }
   judge_.on_register_read(block, offset, value);
+}
+
+std::uint8_t Chip::read_register(Block block, std::uint16_t offset, std::uint8_t value, std::uint16_t next) {
+  note_register_read(block, offset, value);
+  return fetch_register(block, next);
 }
 
 void Chip::write_register(Block block, std::uint16_t offset, std::uint8_t value) {

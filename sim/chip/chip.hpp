@@ -76,7 +76,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
  private:
   std::uint8_t fetch_register(Block block, std::uint16_t offset) override;
   void write_register(Block block, std::uint16_t offset, std::uint8_t value) override;
-  void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) override;
+  std::uint8_t read_register(Block block, std::uint16_t offset, std::uint8_t value, std::uint16_t next) override;
   Ring& ring(Block block) override;
   void note_select() override {
     high_byte_of_.reset();
@@ -101,6 +101,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   void on_link_changed() override;
 
   void look_for_overlap(Instant first_bit, Instant last_bit);
+  void note_register_read(Block block, std::uint16_t offset, std::uint8_t value);
   std::uint8_t register_value(Block block, std::uint16_t offset);
   std::uint8_t reserved_value() const;
   std::uint8_t shown_status(const Socket& socket) const;

@@ -86,16 +86,20 @@ std::uint8_t SpiFront::step(std::uint8_t mosi) {
   }
   commit_pending();
   ++data_bytes_;
-  if (is_buffer_) {
-    if (is_write_) write_buffer(&mosi, 1);
-  } else if (is_write_) {
-    write_register(mosi);
+  const std::uint16_t address = address_;
+  if (!is_write_) {
+    advance_address(1);
+    next_miso_ = is_buffer_ ? ring_->read(address_) : access_.read_register(block_, address, miso, address_);
   } else {
-    access_.note_register_read(block_, address_, miso);
+    if (is_buffer_) {
+      write_buffer(&mosi, 1);
+    } else {
+      write_register(mosi);
+    }
+    if (writes_show_mosi_) write_miso_ = mosi;
+    advance_address(1);
+    next_miso_ = write_miso_;
   }
-  if (is_write_ && writes_show_mosi_) write_miso_ = mosi;
-  advance_address(1);
-  next_miso_ = is_write_ ? write_miso_ : fetch();
   if (fixed_left_ != 0) {
     finish_fixed_bytes(1);
   } else if (is_buffer_) {

@@ -49,8 +49,8 @@ class BlockAccess {
   // Fetches one byte; without any side effect, because a fetch may run ahead of the last byte of a frame.
   virtual std::uint8_t fetch_register(Block block, std::uint16_t offset) = 0;
   virtual void write_register(Block block, std::uint16_t offset, std::uint8_t value) = 0;
-  // The host really clocked out a register byte.
-  virtual void note_register_read(Block block, std::uint16_t offset, std::uint8_t value) = 0;
+  // The host really clocked out a register byte; fetches the one at `next`.
+  virtual std::uint8_t read_register(Block block, std::uint16_t offset, std::uint8_t value, std::uint16_t next) = 0;
   // The ring behind a buffer block; may change whenever a register is written.
   virtual Ring& ring(Block block) = 0;
   // SCSn falls; a header is in; the data of a buffer block are over, so many bytes from the header's offset on; SCSn
