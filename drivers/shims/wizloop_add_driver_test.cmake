@@ -36,6 +36,18 @@ function(wizloop_add_driver_test)
     message(FATAL_ERROR "wizloop_add_driver_test(NAME ${arg_NAME}): SHIM is ${arg_SHIM}, expected arduino, iolibrary or none")
   endif()
 
+  if(NOT arg_SHIM STREQUAL "arduino")
+    foreach(word PINS ARDUINO_LIBRARIES RUN_MS STOP EXPECT INPUT)
+      if(DEFINED arg_${word})
+        message(FATAL_ERROR "wizloop_add_driver_test(NAME ${arg_NAME}): ${word} is for SHIM arduino, not ${arg_SHIM}")
+      endif()
+    endforeach()
+  endif()
+  # A board file of the user's own, where the user names files.
+  if(DEFINED arg_BOARD AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${arg_BOARD})
+    set(arg_BOARD ${CMAKE_CURRENT_SOURCE_DIR}/${arg_BOARD})
+  endif()
+
   add_library(${arg_NAME} MODULE)
   if(NOT arg_SHIM STREQUAL "none")
     include(${wizloop_SHIMS}/${arg_SHIM}/shim.cmake) # may change arg_SOURCES, and adds its own to the target

@@ -50,7 +50,7 @@ Bed::Bed(std::unique_ptr<Station> station, std::unique_ptr<testbed::Testbed> tes
       limits_{limits},
       board_sclk_{testbed_->board().sclk} {
   if (station_ == nullptr) pc_.emplace(testbed_->pc());
-  testbed_->bus().end_run_at(Instant{limits_.run});
+  end_run_at(Instant{limits_.run});
   testbed_->bus().end_polls_after(limits_.poll);
   half_clock_off_ = !bus::mode_works(testbed_->board().spi_mode);
 }
@@ -176,7 +176,7 @@ void Bed::call_on_tick(Duration period, wizloop_tick_fn callback, void* context)
   callbacks.on_tick = callback;
   callbacks.tick_context = context;
   tick_period_ = period;
-  next_tick_ = testbed_->now() + period;
+  next_tick_ = period < Instant::max() - testbed_->now() ? testbed_->now() + period : Instant::max();
 }
 
 void Bed::call_on_trace(wizloop_trace_fn callback, void* context) {
@@ -249,9 +249,16 @@ void Bed::note_watchdog() {
                       testbed_->now().time_since_epoch() / 1s);
 }
 
+void Bed::end_run_at(Instant end) {
+  run_ends_at_ = end;
+  testbed_->bus().end_run_at(end);
+}
+
 void Bed::forget_hang() {
   hang_.reset();
+  hang_told = false;
   testbed_->bus().settle();
+  if (testbed_->now() >= run_ends_at_) end_run_at(testbed_->now() + limits_.run);
 }
 
 // What it comes to ---------------------------------------------------------------------------------------------------

@@ -94,9 +94,12 @@ class Bed {
   std::string polled() const;
   void forget_hang();
   bool hang_returns() const { return limits_.hang_returns; }
+  // Until the run is over, and a little more.
+  Duration left() const { return std::max(run_ends_at_ - testbed_->now(), Duration{}) + nanoseconds(1); }
   int runs = 0;                  // wizloop_run() within wizloop_run()
   const void* runner = nullptr;  // the thread of the outermost
   bool delivering = false;       // a callback is running
+  bool hang_told = false;        // on standard error
   std::string text;              // what a function returned last
 
   wizloop_finding describe(std::size_t index) const;
@@ -138,6 +141,9 @@ class Bed {
   Duration tick_period_{};
   Instant next_tick_ = Instant::max();
 
+  void end_run_at(Instant end);
+
+  Instant run_ends_at_ = Instant::max();
   std::optional<std::string> hang_;
 };
 

@@ -102,6 +102,9 @@ int say_hang(Bed& bed) { return fail(WIZLOOP_E_HANG, *bed.hang()); }
 // Firmware has hung: whoever runs it decides what becomes of it.
 int end_firmware(Bed& bed, Turn& turn) {
   if (bed.runs > 0 && bed.runner == thread_token()) {
+    // Should a destructor or a noexcept function stand in the way, this is the last that is heard.
+    if (!std::exchange(bed.hang_told, true)) std::fputs(fmt::format("{}\n", *bed.hang()).c_str(), stderr);
+    fail(WIZLOOP_E_HANG, *bed.hang());
     turn.give();
     throw FirmwareUnwinds{};
   }
@@ -160,7 +163,11 @@ int act(wizloop_t* handle, bool is_firmware, Action action) {
   }
   if (handle->bed == nullptr) return fail(WIZLOOP_E_HANDLE, "the handle was destroyed");
   Bed& bed = *handle->bed;
-  if (is_firmware && bed.hang() != nullptr) return say_hang(bed);
+  if (is_firmware && bed.hang() != nullptr) {
+    // A catch (...) of the firmware has swallowed the first attempt.
+    const bool again = bed.runs > 0 && bed.runner == thread_token() && std::uncaught_exceptions() == 0;
+    return again ? end_firmware(bed, turn) : say_hang(bed);
+  }
   try {
     const int result = action(bed, turn);
     if (bed.hang() != nullptr && is_firmware) return end_firmware(bed, turn);
@@ -185,11 +192,24 @@ int no_dma_now(Bed& bed) {
   return fail(WIZLOOP_E_STATE, "a DMA transfer is under way: wizloop_dma_wait() or wizloop_dma_abort() first");
 }
 
+// How long firmware may wait: until the run is over at the most.
+Duration patience(Bed& bed, std::uint64_t ns) {
+  const Duration left = bed.left();
+  return ns >= static_cast<std::uint64_t>(left / nanoseconds(1)) ? left : nanoseconds(static_cast<std::int64_t>(ns));
+}
+
+// No frame is longer than the address space of a block a few times over.
+int too_much(std::size_t bytes) {
+  constexpr std::size_t most = 16 << 20;
+  if (bytes <= most) return WIZLOOP_OK;
+  return fail(WIZLOOP_E_ARGUMENT, fmt::format("a transfer of {} bytes, expected at most {}", bytes, most));
+}
+
 int sleep(Bed& bed, Turn& turn, std::uint64_t ns, Account account) {
   if (ns > static_cast<std::uint64_t>(INT64_MAX / 1000)) {
     return fail(WIZLOOP_E_ARGUMENT, fmt::format("{} ns is more than 106 days", ns));
   }
-  Duration left = nanoseconds(static_cast<std::int64_t>(ns));
+  Duration left = patience(bed, ns);
   while (true) {
     const Instant before = bed.testbed().now();
     const Duration whole = left;
@@ -247,6 +267,7 @@ Result<wizloop_t*> create(const wizloop_config& config) {
   if (config.pcap_file != nullptr) setup.pcap_file = config.pcap_file;
   if (config.trace_file != nullptr) setup.trace_file = config.trace_file;
   const std::string name = config.name != nullptr ? config.name : "wizloop";
+  setup.write_through = true;
   setup.note = fmt::format("{} on {} seed={}", name, setup.board.name, setup.seed);
 
   std::unique_ptr<Station> station;
@@ -271,6 +292,7 @@ int access(wizloop_t* handle, std::uint8_t block, std::uint16_t offset, bool is_
   return firmware(handle, [&](Bed& bed, Turn& turn) {
     if (const int busy = no_dma_now(bed); busy != WIZLOOP_OK) return busy;
     if (bed.in_frame()) return fail(WIZLOOP_E_STATE, "SCSn is low already");
+    if (const int code = too_much(bytes); code != WIZLOOP_OK) return code;
     const std::uint8_t header[] = {static_cast<std::uint8_t>(offset >> 8), static_cast<std::uint8_t>(offset),
                                    static_cast<std::uint8_t>(block << 3 | (is_write ? 4 : 0))};
     bed.set_scsn(false, thread_token());
@@ -333,7 +355,14 @@ class Default {
     config.board = std::getenv("WIZLOOP_BOARD");
     config.pcap_file = std::getenv("WIZLOOP_PCAP");
     config.trace_file = std::getenv("WIZLOOP_TRACE");
-    if (const char* const seed = std::getenv("WIZLOOP_SEED")) config.seed = std::strtoull(seed, nullptr, 0);
+    if (const char* const seed = std::getenv("WIZLOOP_SEED")) {
+      char* end = nullptr;
+      config.seed = std::strtoull(seed, &end, 0);
+      if (*seed == '\0' || *seed == '-' || *end != '\0') {
+        fail(WIZLOOP_E_ARGUMENT, fmt::format("WIZLOOP_SEED is \"{}\", expected a whole number", seed));
+        return;
+      }
+    }
     std::vector<std::string> words;
     std::string_view rest = std::getenv("WIZLOOP_SET") != nullptr ? std::getenv("WIZLOOP_SET") : "";
     while (!rest.empty()) {
@@ -401,19 +430,24 @@ int wizloop_run(wizloop_t* handle, void (*program)(void* context), void* context
     return WIZLOOP_OK;
   });
   if (entered != WIZLOOP_OK) return entered;
-  Bed& bed = *handle->bed;
-  int result = WIZLOOP_OK;
+  const auto leave = [&](bool hung) {
+    return outside(handle, [&](Bed& bed) {
+      --bed.runs;
+      if (!hung) return WIZLOOP_OK;
+      const int code = say_hang(bed);
+      bed.forget_hang();
+      return code;
+    });
+  };
   try {
     program(context);
   } catch (const FirmwareUnwinds&) {
-    result = say_hang(bed);
-    bed.forget_hang();
+    return leave(true);
   } catch (...) {
-    --bed.runs;
+    leave(false);
     throw;
   }
-  --bed.runs;
-  return result;
+  return leave(false);
 }
 
 // Pins ---------------------------------------------------------------------------------------------------------------
@@ -491,6 +525,7 @@ int wizloop_spi_byte(wizloop_t* handle, uint8_t mosi) {
 int wizloop_spi_transfer(wizloop_t* handle, const uint8_t* mosi, uint8_t* miso, size_t bytes) {
   return firmware(handle, [&](Bed& bed, Turn&) {
     if (const int busy = no_dma_now(bed); busy != WIZLOOP_OK) return busy;
+    if (const int code = too_much(bytes); code != WIZLOOP_OK) return code;
     if (bytes > 0) bed.exchange(mosi, miso, bytes, thread_token());
     return WIZLOOP_OK;
   });
@@ -499,13 +534,14 @@ int wizloop_spi_transfer(wizloop_t* handle, const uint8_t* mosi, uint8_t* miso, 
 int wizloop_dma_start(wizloop_t* handle, const uint8_t* mosi, uint8_t* miso, size_t bytes) {
   return firmware(handle, [&](Bed& bed, Turn&) {
     if (const int busy = no_dma_now(bed); busy != WIZLOOP_OK) return busy;
+    if (const int code = too_much(bytes); code != WIZLOOP_OK) return code;
     if (bed.start_dma(mosi, miso, bytes, thread_token())) return WIZLOOP_OK;
     return fail(WIZLOOP_E_PRICE, fmt::format("board {} prices no DMA", bed.testbed().board().name));
   });
 }
 
 int wizloop_dma_wait(wizloop_t* handle, uint64_t timeout_ns) {
-  return firmware(handle, [&](Bed& bed, Turn&) { return bed.wait_dma(limit(timeout_ns, Duration{})) ? 1 : 0; });
+  return firmware(handle, [&](Bed& bed, Turn&) { return bed.wait_dma(patience(bed, timeout_ns)) ? 1 : 0; });
 }
 
 int wizloop_dma_abort(wizloop_t* handle) {
@@ -520,6 +556,9 @@ int wizloop_spi_transaction(wizloop_t* handle, const wizloop_segment* segments, 
   return firmware(handle, [&](Bed& bed, Turn& turn) {
     if (const int busy = no_dma_now(bed); busy != WIZLOOP_OK) return busy;
     if (bed.in_frame()) return fail(WIZLOOP_E_STATE, "SCSn is low already");
+    for (size_t i = 0; i < count; ++i) {
+      if (const int code = too_much(segments[i].bytes); code != WIZLOOP_OK) return code;
+    }
     bed.set_scsn(false, thread_token());
     for (size_t i = 0; i < count; ++i) {
       if (segments[i].bytes > 0) bed.exchange(segments[i].mosi, segments[i].miso, segments[i].bytes, thread_token());
@@ -586,7 +625,7 @@ int wizloop_spend_ns(wizloop_t* handle, uint64_t ns) {
 
 int wizloop_wait_intn(wizloop_t* handle, uint64_t timeout_ns) {
   return firmware(handle, [&](Bed& bed, Turn& turn) {
-    const Instant deadline = bed.testbed().now() + limit(timeout_ns, Duration{});
+    const Instant deadline = bed.testbed().now() + patience(bed, timeout_ns);
     while (true) {
       const Bed::Waited waited = bed.wait_intn(deadline);
       make_callbacks(bed, turn);
@@ -614,6 +653,12 @@ int wizloop_on_tick(wizloop_t* handle, uint64_t period_ns, wizloop_tick_fn callb
     return fail(WIZLOOP_E_ARGUMENT, fmt::format("a period of {} ns, expected more than 0", period_ns));
   }
   return outside(handle, [&](Bed& bed) {
+    const Duration latency = bed.testbed().board().interrupt_latency;
+    if (callback != nullptr && nanoseconds(static_cast<std::int64_t>(period_ns)) <= latency) {
+      return fail(WIZLOOP_E_ARGUMENT,
+                  fmt::format("a period of {} ns, expected more than the {} ns that an interrupt takes", period_ns,
+                              latency / nanoseconds(1)));
+    }
     bed.call_on_tick(nanoseconds(static_cast<std::int64_t>(period_ns)), callback, context);
     return WIZLOOP_OK;
   });
@@ -695,11 +740,11 @@ int wizloop_pc_tcp_connect(wizloop_t* handle, uint32_t ip, uint16_t port) {
 
 int wizloop_pc_tcp_listen(wizloop_t* handle, uint16_t port) {
   if (port == 0) return fail(WIZLOOP_E_ARGUMENT, "port 0, expected 1 to 65535");
-  return with_pc(handle, [&](PcServices& pc, Bed&) { return pc.listen(port); });
+  return with_pc(handle, [&](PcServices& pc, Bed&) { return to_result(pc.listen(port)); });
 }
 
 int wizloop_pc_udp_open(wizloop_t* handle, uint16_t port) {
-  return with_pc(handle, [&](PcServices& pc, Bed&) { return pc.open_udp(port); });
+  return with_pc(handle, [&](PcServices& pc, Bed&) { return to_result(pc.open_udp(port)); });
 }
 
 int wizloop_pc_state(wizloop_t* handle, int socket) {

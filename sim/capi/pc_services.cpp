@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 #include "sim/net/services/dhcp_server.hpp"
@@ -43,7 +44,11 @@ std::optional<wire::Ipv4Address> address_of(std::string_view text) {
 // The "key=value" words given to one service.
 class Options {
  public:
-  Options(std::string_view service, std::string_view text) : service_{service} {
+  // Whether a port is taken already.
+  using Taken = std::function<bool(std::uint16_t)>;
+
+  Options(std::string_view service, std::string_view text, Taken tcp_taken, Taken udp_taken)
+      : service_{service}, tcp_taken_{std::move(tcp_taken)}, udp_taken_{std::move(udp_taken)} {
     while (true) {
       const std::size_t begin = text.find_first_not_of(' ');
       if (begin == std::string_view::npos) break;
@@ -67,7 +72,18 @@ class Options {
     fail(fmt::format("{}: {} is \"{}\", expected a whole number from {} to {}", service_, key, *text, least, most));
     return value;
   }
-  std::uint16_t port(std::uint16_t value) { return static_cast<std::uint16_t>(number("port", value, 1, 65535)); }
+  std::uint16_t tcp_port(std::uint16_t value) {
+    return tcp = fixed(static_cast<std::uint16_t>(number("port", value, 1, 65535)), tcp_taken_);
+  }
+  std::uint16_t udp_port(std::uint16_t value) {
+    return udp = fixed(static_cast<std::uint16_t>(number("port", value, 1, 65535)), udp_taken_);
+  }
+  // One that the service is known by.
+  void own_udp_port(std::uint16_t value) { udp = fixed(value, udp_taken_); }
+
+  // What the service takes, 0: nothing.
+  std::uint16_t tcp = 0;
+  std::uint16_t udp = 0;
 
   std::optional<wire::Ipv4Address> address(std::string_view key) {
     const auto text = take(key);
@@ -102,11 +118,17 @@ class Options {
     words_.erase(found);
     return value;
   }
+  std::uint16_t fixed(std::uint16_t port, const Taken& taken) {
+    if (taken(port)) fail(fmt::format("{}: port {} is in use on the PC", service_, port));
+    return port;
+  }
   void fail(std::string message) {
     if (!error_) error_ = Error{std::move(message)};
   }
 
   std::string service_;
+  Taken tcp_taken_;
+  Taken udp_taken_;
   std::vector<std::pair<std::string, std::string>> words_;
   std::vector<std::string> asked_;
   std::optional<Error> error_;
@@ -136,7 +158,7 @@ Made make_tcp_echo(net::LwipHost& host, Options& options) {
   const auto counts = [](const net::TcpEcho& of) -> Counts {
     return {{"bytes", of.counters().bytes}, {"connections", of.counters().connections}, {"lost", of.counters().lost}};
   };
-  const std::uint16_t port = options.port(7);
+  const std::uint16_t port = options.tcp_port(7);
   if (options.error()) return nullptr;
   return std::make_unique<Counted<net::TcpEcho>>(counts, host, port);
 }
@@ -148,7 +170,7 @@ Made make_tcp_sink(net::LwipHost& host, Options& options) {
             {"lost", of.counters().lost},
             {"mismatches", of.counters().mismatches}};
   };
-  const std::uint16_t port = options.port(9);
+  const std::uint16_t port = options.tcp_port(9);
   if (options.error()) return nullptr;
   return std::make_unique<Counted<net::TcpSink>>(counts, host, port);
 }
@@ -157,7 +179,7 @@ Made make_tcp_source(net::LwipHost& host, Options& options) {
   const auto counts = [](const net::TcpSource& of) -> Counts {
     return {{"bytes", of.counters().bytes_acknowledged}, {"connections", of.counters().connections}};
   };
-  const std::uint16_t port = options.port(19);
+  const std::uint16_t port = options.tcp_port(19);
   const std::uint64_t bytes = options.number("bytes", net::TcpSource::endless, 1, net::TcpSource::endless);
   if (options.error()) return nullptr;
   auto source = std::make_unique<Counted<net::TcpSource>>(counts, host, net::TcpSource::Config{.bytes = bytes});
@@ -169,7 +191,7 @@ Made make_udp_echo(net::LwipHost& host, Options& options) {
   const auto counts = [](const net::UdpEcho& of) -> Counts {
     return {{"bytes", of.counters().bytes}, {"packets", of.counters().datagrams}};
   };
-  const std::uint16_t port = options.port(7);
+  const std::uint16_t port = options.udp_port(7);
   if (options.error()) return nullptr;
   return std::make_unique<Counted<net::UdpEcho>>(counts, host, port);
 }
@@ -178,7 +200,7 @@ Made make_udp_sink(net::LwipHost& host, Options& options) {
   const auto counts = [](const net::UdpSink& of) -> Counts {
     return {{"bytes", of.counters().bytes}, {"packets", of.counters().datagrams}};
   };
-  const std::uint16_t port = options.port(9);
+  const std::uint16_t port = options.udp_port(9);
   if (options.error()) return nullptr;
   return std::make_unique<Counted<net::UdpSink>>(counts, host, port);
 }
@@ -195,6 +217,7 @@ Made make_ping(net::LwipHost& host, Options& options) {
                                        static_cast<std::int64_t>(options.number("interval_ms", 1000, 1, 3'600'000))),
                                    .start = host.queue().now()};
   options.require(to.has_value(), "to=IP");
+  options.require(to != host.config().ip && to.value_or(0) >> 24 != 127, "an address that is not the PC's own");
   if (options.error()) return nullptr;
   return std::make_unique<Counted<net::Pinger>>(counts, host, config);
 }
@@ -227,6 +250,7 @@ Made make_dhcp(net::LwipHost& host, Options& options) {
                                  .ignored_requests = options.number("ignored_requests", 0, 0, most),
                                  .refused_requests = options.number("refused_requests", 0, 0, most),
                                  .answer_delay = delay_of(options)};
+  options.own_udp_port(67);
   if (options.error()) return nullptr;
   return std::make_unique<Counted<net::DhcpServer>>(counts, host, config);
 }
@@ -247,6 +271,7 @@ Made make_dns(net::LwipHost& host, Options& options) {
     options.require(ip.has_value(), fmt::format("{}=IP, such as 192.168.1.20, not \"{}\"", name, text));
     config.names.push_back({name, ip.value_or(0)});
   }
+  options.own_udp_port(53);
   if (options.error()) return nullptr;
   return std::make_unique<Counted<net::DnsServer>>(counts, host, config);
 }
@@ -260,6 +285,7 @@ Made make_ntp(net::LwipHost& host, Options& options) {
   const net::NtpServer::Config config{.ignored_queries = options.number("ignored_queries", 0, 0, most),
                                       .refused_queries = options.number("refused_queries", 0, 0, most),
                                       .answer_delay = delay_of(options)};
+  options.own_udp_port(123);
   if (options.error()) return nullptr;
   return std::make_unique<Counted<net::NtpServer>>(counts, host, config);
 }
@@ -279,6 +305,7 @@ constexpr Kind kinds[] = {
 // Sockets ------------------------------------------------------------------------------------------------------------
 
 void PcStream::listen(std::uint16_t port) {
+  port_ = port;
   listener_.emplace(host_, port, [this](tcp_pcb* pcb) {
     if (state_ != State::waiting) return false;
     connection_.adopt(pcb);
@@ -328,9 +355,10 @@ void PcStream::on_peer_closed() {
 void PcStream::on_lost(std::string_view /*why*/) { state_ = State::lost; }
 
 PcPort::PcPort(net::LwipHost& host, std::uint16_t port)
-    : port_{host, port, [this](const net::UdpPort::Address& from, Bytes payload) {
-              if (waiting_.size() < most_waiting) waiting_.push_back({from, {payload.begin(), payload.end()}});
-            }} {}
+    : number_{port}, port_{host, port, [this](const net::UdpPort::Address& from, Bytes payload) {
+                             if (waiting_.size() < most_waiting)
+                               waiting_.push_back({from, {payload.begin(), payload.end()}});
+                           }} {}
 
 std::optional<PcPort::Datagram> PcPort::receive() {
   if (waiting_.empty()) return std::nullopt;
@@ -348,9 +376,12 @@ Result<int> PcServices::serve(std::string_view service, std::string_view text) {
     for (const Kind& known : kinds) names.push_back(known.name);
     return Error{fmt::format("unknown service \"{}\", expected {}", service, fmt::join(names, ", "))};
   }
-  Options options{service, text};
+  Options options{service, text, [this](std::uint16_t port) { return tcp_taken(port); },
+                  [this](std::uint16_t port) { return udp_taken(port); }};
   Made made = kind->make(host_, options);
   if (const auto error = options.error()) return *error;
+  if (options.tcp != 0) tcp_served_.push_back(options.tcp);
+  if (options.udp != 0) udp_served_.push_back(options.udp);
   services_.push_back(std::move(made));
   return static_cast<int>(services_.size()) - 1;
 }
@@ -360,23 +391,52 @@ const Service* PcServices::service(int number) const {
   return there ? services_[static_cast<std::size_t>(number)].get() : nullptr;
 }
 
-Result<int> PcServices::connect(wire::Ipv4Address ip, std::uint16_t port) {
-  auto stream = std::make_unique<PcStream>(host_);
-  if (!stream->connect(ip, port)) return Error{"the PC has no route to that address", ErrorKind::user};
-  sockets_.emplace_back(std::move(stream));
+bool PcServices::tcp_taken(std::uint16_t port) const {
+  const auto listens = [port](const Socket& socket) {
+    const auto* stream = std::get_if<std::unique_ptr<PcStream>>(&socket);
+    return stream != nullptr && (*stream)->listens_on() == port;
+  };
+  return std::ranges::find(tcp_served_, port) != tcp_served_.end() || std::ranges::any_of(sockets_, listens);
+}
+
+bool PcServices::udp_taken(std::uint16_t port) const {
+  const auto has = [port](const Socket& socket) {
+    const auto* open = std::get_if<std::unique_ptr<PcPort>>(&socket);
+    return open != nullptr && (*open)->number() == port;
+  };
+  return port != 0 && (std::ranges::find(udp_served_, port) != udp_served_.end() || std::ranges::any_of(sockets_, has));
+}
+
+Result<int> PcServices::add(Socket socket) {
+  sockets_.push_back(std::move(socket));
   return static_cast<int>(sockets_.size()) - 1;
 }
 
-int PcServices::listen(std::uint16_t port) {
+std::optional<Error> PcServices::full() const {
+  if (sockets_.size() < most_sockets) return std::nullopt;
+  return Error{fmt::format("the PC has had {} sockets, which is the most in one run", most_sockets)};
+}
+
+Result<int> PcServices::connect(wire::Ipv4Address ip, std::uint16_t port) {
+  if (const auto error = full()) return *error;
+  if (is_itself(ip)) return Error{"the PC does not connect to itself"};
+  auto stream = std::make_unique<PcStream>(host_);
+  if (!stream->connect(ip, port)) return Error{"the PC has no route to that address, or no room for a connection"};
+  return add(std::move(stream));
+}
+
+Result<int> PcServices::listen(std::uint16_t port) {
+  if (const auto error = full()) return *error;
+  if (tcp_taken(port)) return Error{fmt::format("TCP port {} is in use on the PC", port)};
   auto stream = std::make_unique<PcStream>(host_);
   stream->listen(port);
-  sockets_.emplace_back(std::move(stream));
-  return static_cast<int>(sockets_.size()) - 1;
+  return add(std::move(stream));
 }
 
-int PcServices::open_udp(std::uint16_t port) {
-  sockets_.emplace_back(std::make_unique<PcPort>(host_, port));
-  return static_cast<int>(sockets_.size()) - 1;
+Result<int> PcServices::open_udp(std::uint16_t port) {
+  if (const auto error = full()) return *error;
+  if (udp_taken(port)) return Error{fmt::format("UDP port {} is in use on the PC", port)};
+  return add(std::make_unique<PcPort>(host_, port));
 }
 
 PcStream* PcServices::stream(int number) {

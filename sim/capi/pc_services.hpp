@@ -38,6 +38,8 @@ class PcStream final : private net::TcpConnection::User {
 
   bool connect(wire::Ipv4Address ip, std::uint16_t port) { return connection_.connect(ip, port); }
   void listen(std::uint16_t port);
+  // That it waits on; 0: none.
+  std::uint16_t listens_on() const { return listener_ ? port_ : std::uint16_t{0}; }
   State state() const { return state_; }
   std::size_t send(Bytes data);
   std::size_t receive(std::uint8_t* data, std::size_t bytes);
@@ -51,6 +53,7 @@ class PcStream final : private net::TcpConnection::User {
 
   net::LwipHost& host_;
   State state_ = State::waiting;
+  std::uint16_t port_ = 0;
   bool shut_ = false;                  // our FIN is on its way
   std::deque<std::uint8_t> received_;  // at most a receive window: what is here was not yet consumed
   net::TcpConnection connection_;
@@ -70,8 +73,10 @@ class PcPort {
 
   bool send(const net::UdpPort::Address& to, Bytes payload) { return port_.send(to, payload); }
   std::optional<Datagram> receive();
+  std::uint16_t number() const { return number_; }
 
  private:
+  std::uint16_t number_;
   std::deque<Datagram> waiting_;
   net::UdpPort port_;
 };
@@ -85,9 +90,11 @@ class PcServices {
   // Null: there is no such service.
   const Service* service(int number) const;
 
+  // The error says what cannot be: an address of the PC's own, a port that is taken, too many sockets.
   Result<int> connect(wire::Ipv4Address ip, std::uint16_t port);
-  int listen(std::uint16_t port);
-  int open_udp(std::uint16_t port);
+  Result<int> listen(std::uint16_t port);
+  Result<int> open_udp(std::uint16_t port);
+  bool is_itself(wire::Ipv4Address ip) const { return ip == host_.config().ip || ip >> 24 == 127; }
   // Null: there is none of that kind and number, or it was closed.
   PcStream* stream(int number);
   PcPort* port(int number);
@@ -95,10 +102,21 @@ class PcServices {
   void close(int number);
 
  private:
+  // A port of 0 is free: lwIP chooses one.
+  bool tcp_taken(std::uint16_t port) const;
+  bool udp_taken(std::uint16_t port) const;
+
+  static constexpr std::size_t most_sockets = 1024;
+
   using Socket = std::variant<std::monostate, std::unique_ptr<PcStream>, std::unique_ptr<PcPort>>;
+
+  Result<int> add(Socket socket);
+  std::optional<Error> full() const;
 
   net::LwipHost& host_;
   std::vector<std::unique_ptr<Service>> services_;
+  std::vector<std::uint16_t> tcp_served_;
+  std::vector<std::uint16_t> udp_served_;
   std::vector<Socket> sockets_;
 };
 

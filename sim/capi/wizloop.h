@@ -24,6 +24,8 @@
  * at the end of a frame, and inside wizloop_advance_ns(), wizloop_spend_ns(), wizloop_wait_intn() and
  * wizloop_deliver(), at the instant at which it falls or rises.
  *
+ * Callbacks return: no exception and no longjmp() may leave one.
+ *
  * Names. The library calls no function of the C library that a driver is likely to define for itself (socket, close,
  * send, select ...), so that it may stand beside such a driver. */
 #ifndef WIZLOOP_H
@@ -110,7 +112,8 @@ WIZLOOP_API wizloop_t *wizloop_default(void);
 WIZLOOP_API int wizloop_set_default(wizloop_t *bed);
 
 /* Calls `firmware(context)`. Returns WIZLOOP_OK when it returns, and WIZLOOP_E_HANG if it hangs: then its stack is
- * unwound as by a C++ exception, so that its destructors run, and virtual time goes on from there. What counts as a hang:
+ * unwound as by a C++ exception, so that its destructors run, and virtual time goes on from there. Where the exception cannot pass (a noexcept function, a
+ * destructor) the process ends; what hung is on standard error by then. What counts as a hang:
  * poll_limit_ns and run_limit_ns of the configuration; wizloop_error() names the register. Without wizloop_run(), on_hang
  * of the configuration says what happens. Code that spins without calling in is beyond any guard: give the test a
  * timeout. */

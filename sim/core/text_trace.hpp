@@ -24,6 +24,9 @@ class TextTrace final : public TraceSink {
   TextTrace& operator=(const TextTrace&) = delete;
   ~TextTrace();
 
+  // Each line reaches the file at once, so that a trace outlives a process that dies.
+  void write_through() { std::setvbuf(file_, nullptr, _IOLBF, 0); }
+
   void on_event(const TraceEvent& event) override;
 
   // Once. The first thing that went wrong, if anything did.

@@ -95,12 +95,14 @@ std::optional<Error> Testbed::open_files() {
     auto text = TextTrace::open(*setup_.trace_file);
     if (!text) return text.error();
     text_trace_ = std::move(text).value();
+    if (setup_.write_through) text_trace_->write_through();
     trace_.add(*text_trace_);
   }
   if (setup_.pcap_file) {
     auto pcap = wire::PcapngWriter::open(*setup_.pcap_file, "cable", setup_.note);
     if (!pcap) return pcap.error();
     pcap_ = std::move(pcap).value();
+    pcap_->write_through(setup_.write_through);
   }
   return std::nullopt;
 }

@@ -52,7 +52,8 @@ struct TestbedSetup {
   std::vector<Announcement> announced{};  // besides the board's; the later one of a rule counts
   std::optional<std::filesystem::path> pcap_file{};
   std::optional<std::filesystem::path> trace_file{};
-  std::string note{};                  // in the capture: what ran
+  std::string note{};          // in the capture: what ran
+  bool write_through = false;  // captures and traces outlive a process that dies: firmware that is not ours runs here
   wire::FrameSink* station = nullptr;  // at the far end of the cable in place of the PC
 };
 

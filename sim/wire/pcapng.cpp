@@ -96,7 +96,7 @@ void PcapngWriter::write(Instant start, const Frame& frame) {
   put_padded({});
   end_block(packet);
 
-  if (buffer_.size() >= buffer_bytes) flush();
+  if (write_through_ || buffer_.size() >= buffer_bytes) flush();
 }
 
 std::optional<Error> PcapngWriter::close() {

@@ -30,6 +30,9 @@ class PcapngWriter {
   PcapngWriter& operator=(const PcapngWriter&) = delete;
   ~PcapngWriter();
 
+  // Each frame reaches the file at once, so that a capture outlives a process that dies. Off: in pieces of 64 KiB.
+  void write_through(bool on) { write_through_ = on; }
+
   // Frames come in the order of their instants. After a failed write to the file the rest of the capture is dropped.
   void write(Instant start, const Frame& frame);
 
@@ -52,6 +55,7 @@ class PcapngWriter {
   int file_;
   std::uint64_t written_ = 0;         // bytes in the file, always whole blocks
   std::vector<std::uint8_t> buffer_;  // whole blocks on their way to the file
+  bool write_through_ = false;
   std::optional<Error> error_;
 };
 

@@ -79,12 +79,26 @@ void Board::level_up() {
   }
 }
 
+// Where time is over a sketch ends as loop() returns: before that a destructor may be on the stack, which must not
+// throw. A call that goes on for half as long again is ended wherever it is.
+std::uint64_t Board::hard_end_ps() const {
+  return ends_at_ps_ == UINT64_MAX ? UINT64_MAX : ends_at_ps_ + (ends_at_ps_ - boot_ps_) / 2;
+}
+
 void Board::end_if_over() {
   seen_ps_ = now_ps();
-  if (seen_ps_ >= ends_at_ps_ && std::uncaught_exceptions() == 0) {
-    never_end();
-    throw SketchEnds{0, true};
-  }
+  if (seen_ps_ >= hard_end_ps()) end_now();
+}
+
+void Board::pay_loop() {
+  spend(prices_.loop_ns);
+  if (now_ps() >= ends_at_ps_) end_now();
+}
+
+void Board::end_now() {
+  if (std::uncaught_exceptions() != 0) return;
+  never_end();
+  throw SketchEnds{0, true};
 }
 
 // Firmware that looks at the clock again and again is waiting. From then on it looks once a microsecond, so that a
@@ -98,7 +112,7 @@ void Board::sleep(std::uint64_t ns) {
   looks_ = 0;
   if (chips_.empty()) return;
   if (ends_at_ps_ != UINT64_MAX) {
-    const std::uint64_t left = (std::max(ends_at_ps_, now_ps()) - now_ps()) / ps_per_ns + 1;
+    const std::uint64_t left = (std::max(hard_end_ps(), now_ps()) - now_ps()) / ps_per_ns + 1;
     ns = std::min(ns, left);
   }
   while (ns > 0) {

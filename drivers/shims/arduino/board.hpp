@@ -35,7 +35,7 @@ class Board {
   std::uint64_t read_clock();
   void sleep(std::uint64_t ns);
   void spend(std::uint64_t ns);
-  void pay_loop() { spend(prices_.loop_ns); }
+  void pay_loop();  // between two calls of loop(); ends the sketch when its time is over
   void end_after(std::uint64_t ns) { ends_at_ps_ = now_ps() + ns * 1000; }
   void never_end() { ends_at_ps_ = UINT64_MAX; }
 
@@ -96,7 +96,9 @@ class Board {
   void edge(int number, int level);
   void serve_interrupts();
   void level_up();
+  std::uint64_t hard_end_ps() const;
   void end_if_over();
+  void end_now();
   void read_prices();
   std::uint8_t exchange_among_several(std::uint8_t mosi);
 

@@ -7,9 +7,15 @@
 // Exit codes: 0 the driver passed; 1 it failed, hung, or earned a finding that nobody announced; 2 wrong usage; 5 the
 // machine lacks something.
 #include <dlfcn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +23,11 @@
 #include "wizloop.h"
 
 namespace {
+
+constexpr const char* usage_text =
+    "usage: wizloop-driver-test DRIVER.so [--board B] [--seed N] [--set NAME=VALUE]... [--serve \"SERVICE "
+    "OPTIONS\"]...\n"
+    "           [--announce RULE=REASON]... [--pcap FILE] [--trace FILE] [--poll-limit-ms N]\n";
 
 constexpr int passed = 0, failed = 1, usage = 2, machine = 5;
 
@@ -28,13 +39,18 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> announced;
 };
 
+int verdict_pipe = -1;  // of the process that runs the driver
+
+// Hands the verdict to the parent, if there is one.
+void hand_over(int verdict) {
+  const auto byte = static_cast<std::uint8_t>(verdict);
+  if (verdict_pipe >= 0 && write(verdict_pipe, &byte, 1) != 1) std::perror("wizloop-driver-test: pipe");
+}
+
 [[noreturn]] void refuse(const std::string& what) {
   std::fprintf(stderr, "wizloop-driver-test: %s\n", what.c_str());
-  std::fputs(
-      "usage: wizloop-driver-test DRIVER.so [--board B] [--seed N] [--set NAME=VALUE]... [--serve \"SERVICE "
-      "OPTIONS\"]...\n"
-      "           [--announce RULE=REASON]... [--pcap FILE] [--trace FILE] [--poll-limit-ms N]\n",
-      stderr);
+  std::fputs(usage_text, stderr);
+  hand_over(usage);
   std::exit(usage);
 }
 
@@ -52,6 +68,10 @@ Options parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
+    if (word == "--help" || word == "-h") {
+      std::fputs(usage_text, stdout);
+      std::exit(passed);
+    }
     if (!word.starts_with("--")) {
       if (options.driver != nullptr) refuse("a second driver, \"" + std::string{word} + "\"");
       options.driver = argv[i];
@@ -94,15 +114,6 @@ int complain(int code) {
   return code == WIZLOOP_E_MACHINE ? machine : usage;
 }
 
-// A driver that calls exit() would end this process with a code of its own choosing, and no verdict.
-bool judged = false;
-void refuse_early_exit() {
-  if (judged) return;
-  std::fputs("failed: the driver has called exit()\n", stdout);
-  std::fflush(stdout);
-  std::_Exit(failed);
-}
-
 // What wizloop_run() calls.
 struct Run {
   int (*test)(wizloop_t*);
@@ -127,12 +138,11 @@ int judge(wizloop_t* bed, int outcome, int result) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+namespace {
 
+int run(const Options& options) {
   wizloop_t* const bed = wizloop_create(&options.config);
-  if (bed == nullptr) return complain(WIZLOOP_E_ARGUMENT);
+  if (bed == nullptr) return complain(wizloop_error_code());
   wizloop_set_default(bed);
   for (const std::string& service : options.services) {
     const std::size_t space = service.find(' ');
@@ -149,14 +159,56 @@ int main(int argc, char** argv) {
   Run run{reinterpret_cast<int (*)(wizloop_t*)>(dlsym(driver, "driver_test")), bed, 0};
   if (run.test == nullptr) refuse(std::string{options.driver} + " has no function driver_test() (driver_test.h)");
 
-  std::atexit(refuse_early_exit);
   constexpr std::uint64_t pll_lock_ns = 1'000'000;
   wizloop_advance_ns(bed, pll_lock_ns);
   const int outcome = wizloop_run(
       bed, [](void* of) { static_cast<Run*>(of)->result = static_cast<Run*>(of)->test(static_cast<Run*>(of)->bed); },
       &run);
-  judged = true;
   const int verdict = judge(bed, outcome, run.result);
   if (const int code = wizloop_destroy(bed); code != WIZLOOP_OK) return complain(code);
   return verdict;
+}
+
+// The verdict of the process that ran the driver, if it came to one.
+int verdict_of(pid_t child, int verdicts) {
+  std::uint8_t verdict = 0;
+  const bool judged = read(verdicts, &verdict, 1) == 1;
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (judged) return verdict;
+  if (WIFSIGNALED(status)) {
+    std::printf("failed: the driver was ended by signal %d, %s\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  } else {
+    std::printf("failed: the driver has ended its process with status %d\n", WEXITSTATUS(status));
+  }
+  return failed;
+}
+
+}  // namespace
+
+// The driver gets a process of its own: one that crashes, or calls exit(), leaves no verdict but a name.
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  int verdicts[2];
+  if (pipe(verdicts) != 0) {
+    std::perror("wizloop-driver-test: pipe");
+    return machine;
+  }
+  const pid_t child = fork();
+  if (child < 0) {
+    std::perror("wizloop-driver-test: fork");
+    return machine;
+  }
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever kills the parent means the driver
+    close(verdicts[0]);
+    verdict_pipe = verdicts[1];
+    const int verdict = run(options);
+    std::fflush(stdout);
+    hand_over(verdict);
+    return verdict;
+  }
+  close(verdicts[1]);
+  return verdict_of(child, verdicts[0]);
 }

@@ -12,7 +12,7 @@ __attribute__((weak)) void DHCP_time_handler(void);
 __attribute__((weak)) void DNS_time_handler(void);
 
 #define SECOND_NS 1000000000u
-#define SPIN_US 20000 /* of CPU time, without a call: firmware waits for its timer */
+#define SPIN_US 250000 /* of CPU time, without a call: firmware waits for its timer */
 
 static wizloop_t *board;
 static struct sigaction action_before;
@@ -66,6 +66,9 @@ int wizloop_iolibrary_attach(wizloop_t *bed, int access) {
   struct sigaction action;
   struct itimerval period;
 
+  if (bed == NULL) return WIZLOOP_E_HANDLE;
+  if (access != WIZLOOP_IOLIBRARY_BYTE && access != WIZLOOP_IOLIBRARY_BURST) return WIZLOOP_E_ARGUMENT;
+  wizloop_iolibrary_detach();
   board = bed;
   reg_wizchip_cris_cbfunc(nothing, nothing);
   reg_wizchip_cs_cbfunc(select_chip, deselect_chip);
@@ -88,10 +91,12 @@ int wizloop_iolibrary_attach(wizloop_t *bed, int access) {
 void wizloop_iolibrary_detach(void) {
   struct itimerval none;
 
+  if (board == NULL) return;
   memset(&none, 0, sizeof none);
   if (DHCP_time_handler != NULL || DNS_time_handler != NULL) {
     setitimer(ITIMER_PROF, &none, NULL);
     sigaction(SIGPROF, &action_before, NULL);
     wizloop_on_tick(board, 0, NULL, NULL);
   }
+  board = NULL;
 }

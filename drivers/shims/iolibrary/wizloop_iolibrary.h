@@ -22,8 +22,9 @@ extern "C" {
 
 /* Registers the callbacks, and calls DHCP_time_handler() and DNS_time_handler() each second of virtual time where the
  * driver has them. ioLibrary waits in its DHCP client for that second without looking at the chip, so that nothing
- * moves virtual time: firmware that has computed for 20 ms of CPU time without any call gets its second then. The
- * result of a run does not depend on when. One testbed at a time: ioLibrary's callbacks carry no context. */
+ * moves virtual time: firmware that has computed for a quarter of a second of CPU time without any call gets its second
+ * then. So does a test that computes for as long: let it call something, or detach first. One testbed at a time, as
+ * ioLibrary's callbacks carry no context: attaching another lets go of the one before. */
 int wizloop_iolibrary_attach(wizloop_t *bed, int access);
 void wizloop_iolibrary_detach(void);
 

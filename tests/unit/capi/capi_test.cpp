@@ -338,6 +338,61 @@ TEST(CapiGuard, EndsARunThatHasNoEnd) {
   EXPECT_THAT(wizloop_error(), HasSubstr("has not ended"));
 }
 
+TEST(CapiGuard, LetsARunThatHadNoEndGoOnForAsLongAgain) {
+  wizloop_config config = WIZLOOP_CONFIG_INIT;
+  config.run_limit_ns = 100 * ms;
+  Bed bed{config};
+  const auto sleeper = [](void* of) {
+    while (true) wizloop_advance_ns(static_cast<wizloop_t*>(of), 10 * ms);
+  };
+  EXPECT_EQ(wizloop_run(bed, sleeper, static_cast<wizloop_t*>(bed)), WIZLOOP_E_HANG);
+  EXPECT_EQ(bed.read(common, 0x39), 0x04);
+  EXPECT_EQ(wizloop_run(bed, sleeper, static_cast<wizloop_t*>(bed)), WIZLOOP_E_HANG);
+}
+
+TEST(CapiGuard, EndsFirmwareThatCatchesEverything) {
+  wizloop_config config = WIZLOOP_CONFIG_INIT;
+  config.poll_limit_ns = 10 * ms;
+  Bed bed{config};
+  const auto stubborn = [](void* of) {
+    for (int i = 0; i < 3; ++i) {
+      try {
+        poll_for_ever(of);
+      } catch (...) {
+      }
+    }
+    poll_for_ever(of);
+  };
+  EXPECT_EQ(wizloop_run(bed, stubborn, &bed), WIZLOOP_E_HANG);
+}
+
+TEST(CapiTime, WaitsForEverOnlyUntilTheRunIsOver) {
+  wizloop_config config = WIZLOOP_CONFIG_INIT;
+  config.run_limit_ns = 1 * s;
+  config.on_hang = WIZLOOP_HANG_RETURN;
+  Bed bed{config};
+  EXPECT_EQ(wizloop_wait_intn(bed, UINT64_MAX), WIZLOOP_E_HANG);
+  EXPECT_GE(wizloop_now_ns(bed), 1 * s);
+}
+
+TEST(CapiTicks, AreSlowerThanTheInterruptThatServesThem) {
+  Bed bed{with_board("stm32f405-arduino")};
+  int ticks = 0;
+  EXPECT_EQ(wizloop_on_tick(bed, 100, count, &ticks), WIZLOOP_E_ARGUMENT);
+  EXPECT_THAT(wizloop_error(), HasSubstr("500 ns"));
+  EXPECT_EQ(wizloop_on_tick(bed, INT64_MAX / 1000, count, &ticks), WIZLOOP_OK);
+  wizloop_advance_ns(bed, 1 * ms);
+  EXPECT_EQ(ticks, 0);
+}
+
+TEST(CapiSpi, RefusesATransferThatNoFrameHolds) {
+  Bed bed;
+  wizloop_spi_clock(bed, 8'000'000, 1);
+  wizloop_scsn(bed, 0);
+  EXPECT_EQ(wizloop_spi_transfer(bed, nullptr, nullptr, SIZE_MAX), WIZLOOP_E_ARGUMENT);
+  wizloop_scsn(bed, 1);
+}
+
 TEST(CapiGuard, ReturnsTheCodeFromEachCallIfAskedTo) {
   wizloop_config config = WIZLOOP_CONFIG_INIT;
   config.poll_limit_ns = 10 * ms;

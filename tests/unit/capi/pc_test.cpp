@@ -43,6 +43,36 @@ TEST(CapiPc, BadServicesSayWhatWasExpected) {
   EXPECT_EQ(wizloop_pc_count(bed, 17, "bytes", &value), WIZLOOP_E_ARGUMENT);
 }
 
+TEST(CapiPc, APortIsTakenOnce) {
+  Bed bed;
+  ASSERT_EQ(wizloop_pc_serve(bed, "tcp-sink", "port=80"), 0);
+  EXPECT_EQ(wizloop_pc_serve(bed, "tcp-echo", "port=80"), WIZLOOP_E_ARGUMENT);
+  EXPECT_THAT(wizloop_error(), HasSubstr("port 80 is in use"));
+  EXPECT_EQ(wizloop_pc_tcp_listen(bed, 80), WIZLOOP_E_ARGUMENT);
+  ASSERT_GE(wizloop_pc_serve(bed, "dhcp", nullptr), 0);
+  EXPECT_EQ(wizloop_pc_serve(bed, "dhcp", nullptr), WIZLOOP_E_ARGUMENT);
+  const int port = wizloop_pc_udp_open(bed, 5);
+  EXPECT_EQ(wizloop_pc_udp_open(bed, 5), WIZLOOP_E_ARGUMENT);
+  wizloop_pc_close(bed, port);
+  EXPECT_GE(wizloop_pc_udp_open(bed, 5), 0);
+}
+
+TEST(CapiPc, DoesNotTalkToItself) {
+  Bed bed;
+  EXPECT_EQ(wizloop_pc_tcp_connect(bed, pc_ip, 80), WIZLOOP_E_ARGUMENT);
+  EXPECT_EQ(wizloop_pc_tcp_connect(bed, 0x7F000001, 80), WIZLOOP_E_ARGUMENT);
+  EXPECT_EQ(wizloop_pc_serve(bed, "ping", "to=192.168.1.10"), WIZLOOP_E_ARGUMENT);
+  EXPECT_THAT(wizloop_error(), HasSubstr("own"));
+}
+
+TEST(CapiPc, HasSoManySocketsAndNoMore) {
+  Bed bed;
+  int last = 0;
+  for (int i = 0; i < 2000 && last >= 0; ++i) last = wizloop_pc_udp_open(bed, 0);
+  EXPECT_EQ(last, WIZLOOP_E_ARGUMENT);
+  EXPECT_THAT(wizloop_error(), HasSubstr("1024 sockets"));
+}
+
 TEST(CapiPc, ServesWhatADriverNeedsToComeUp) {
   Bed bed;
   const int dhcp = wizloop_pc_serve(bed, "dhcp", "first=192.168.1.50 count=2 lease_s=60 ignored_discovers=1");
