@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -25,11 +26,12 @@ _learned: set[str] = set()
 
 @contextmanager
 def virtual_time(testbed: Testbed, call_ns: int, drivers: Sequence[str]) -> Iterator[None]:
-    """`drivers`: prefixes of modules that may have bound functions of `time` by name."""
+    """`drivers`: prefixes of installed modules that may have bound functions of `time` by name; those that are not
+    installed, such as a checkout of a driver, are looked at anyhow."""
     pairs = [(getattr(time, name), function) for name, function in _functions(testbed, call_ns).items()]
     forwards = {id(real): ours for real, ours in pairs}
     backwards = {id(ours): real for real, ours in pairs}
-    changed = [time, *(m for n, m in list(sys.modules.items()) if n in _learned or n.startswith(tuple(drivers)))]
+    changed = [time, *(m for n, m in list(sys.modules.items()) if _may_be_firmware(n, m, tuple(drivers)))]
     try:
         for module in changed:
             _rebind(module, forwards)
@@ -40,6 +42,18 @@ def virtual_time(testbed: Testbed, call_ns: int, drivers: Sequence[str]) -> Iter
         for name, module in list(sys.modules.items()):
             if _rebind(module, backwards):
                 _learned.add(name)
+
+
+def _may_be_firmware(name: str, module: ModuleType, drivers: tuple[str, ...]) -> bool:
+    if name in _learned or name.startswith(drivers):
+        return True
+    top, last = name.partition(".")[0], name.rpartition(".")[2]
+    if last == "conftest" or last.startswith("test_") or last.endswith("_test"):
+        return False  # what tests, not what is tested
+    if top in sys.stdlib_module_names or top == "wizloop":
+        return False
+    parts = Path(getattr(module, "__file__", None) or "site-packages").parts
+    return "site-packages" not in parts and "dist-packages" not in parts
 
 
 def _rebind(module: ModuleType, functions: dict[int, Callable[..., Any]]) -> bool:

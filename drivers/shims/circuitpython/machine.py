@@ -29,8 +29,8 @@ class CircuitPython:
     """A context manager, active for one testbed at a time: time and modules belong to the whole process.
 
     pins: names in `board` that lead to SCSn, RSTn or INTn; every other name is a pin that leads nowhere.
-    drivers: how the names of modules begin that are imported already and may have bound functions of `time` by name
-        (`from time import sleep`); adafruit_* and what is imported meanwhile need not be named.
+    drivers: how the names of installed modules begin that are imported already and may have bound functions of `time` by
+        name (`from time import sleep`); adafruit_*, a checkout, and what is imported meanwhile need not be named.
     call_us: what each call of the interpreter into `busio`, `digitalio` and `time` costs, beside the bytes themselves.
         The default is an estimate for an interpreter at some 100 MHz; no measurement is behind it.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import importlib.util
 import os
 import random
@@ -139,6 +140,19 @@ def driver_module(name: str) -> ModuleType:
     sys.modules[name] = module
     exec("from time import monotonic, sleep", module.__dict__)
     return module
+
+
+def test_a_checkout_that_bound_the_clock_by_name_need_not_be_named(testbed, tmp_path, monkeypatch):
+    (tmp_path / "my_w5500.py").write_text("from time import sleep\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("my_w5500")
+    try:
+        with CircuitPython(testbed):
+            module.sleep(3600)
+        assert testbed.now == pytest.approx(3600)
+        assert module.sleep is real_sleep
+    finally:
+        del sys.modules["my_w5500"]
 
 
 def test_drivers_that_bound_the_clock_by_name_get_the_virtual_one(testbed):
