@@ -233,14 +233,7 @@ std::uint8_t Chip::reserved_value() const {
                                                                                          : std::uint8_t{0xFF};
 }
 
-// The host comes though RSTn is high for so short that the PLL may not have locked.
-void Chip::touch_lock() {
-  if (rstn_ && !held_) context_.quirks.touch(Quirk::spi_before_pll);
-}
-
 inline void Chip::touch_questions_behind(const Socket& socket, std::uint16_t offset) {
-  if (halves_differ_) [[unlikely]]
-    context_.quirks.touch(Quirk::wide_read);
   switch (offset) {
     case socket::Sn_SR:
       if (socket.resolving()) context_.quirks.touch(Quirk::status_while_resolving);
@@ -248,14 +241,20 @@ inline void Chip::touch_questions_behind(const Socket& socket, std::uint16_t off
     case socket::Sn_TX_FSR:
     case socket::Sn_TX_FSR + 1:
       if (socket.tx_wr != socket.tx_wr_written) context_.quirks.touch(Quirk::tx_fsr_falls);
-      return;
+      break;
     case socket::Sn_TX_WR:
     case socket::Sn_TX_WR + 1:
       if (socket.tx_wr != socket.tx_wr_written) context_.quirks.touch(Quirk::tx_wr_readback);
-      return;
+      break;
+    case socket::Sn_TX_RD + 1:
+    case socket::Sn_RX_RSR + 1:
+    case socket::Sn_RX_RD + 1:
+    case socket::Sn_RX_WR + 1:
+      break;
     default:
       return;
   }
+  if (offset % 2 == 1 && halves_differ_) context_.quirks.touch(Quirk::wide_read);
 }
 
 inline void Chip::note_register_read(Block block, std::uint16_t offset, std::uint8_t value) {

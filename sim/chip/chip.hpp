@@ -80,13 +80,10 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   Ring& ring(Block block) override;
   void note_select() override {
     high_byte_of_.reset();
-    halves_differ_ = false;
     frame_began_ = context_.queue.now();
     judge_.on_select();
   }
   void note_data_begins(Block block, std::uint16_t offset, bool is_write) override {
-    if (pll_timer_.deadline() != Instant::max()) [[unlikely]]
-      touch_lock();
     judge_.on_data_begins(block, offset, is_write);
   }
   void note_data_ends(std::size_t bytes) override { judge_.on_data_ends(bytes); }
@@ -94,7 +91,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
     judge_.on_deselect(header_bytes, data_bytes);
   }
   void note_ignored() override {
-    touch_lock();
+    if (rstn_ && !held_) context_.quirks.touch(Quirk::spi_before_pll);
     judge_.on_ignored_bytes();
   }
   void on_interrupts_changed() override;
@@ -110,7 +107,6 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   std::uint8_t fetch_wide(const Socket& socket, std::uint16_t offset, std::uint16_t first);
   std::uint16_t wide_value(const Socket& socket, std::uint16_t first);
   Ring& ring_of(Block block);
-  void touch_lock();
   void touch_questions_behind(const Socket& socket, std::uint16_t offset);
   void write_common(std::uint16_t offset, std::uint8_t value);
   void write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value);

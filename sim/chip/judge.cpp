@@ -177,6 +177,7 @@ void Judge::on_interrupts(std::uint8_t sir, bool asserted) {
 
 void Judge::on_bad_frame(std::size_t header_bytes, std::size_t data_bytes) {
   if (context_.queue.now() < no_access_before_) {
+    if (!rstn_low_) context_.quirks.touch(Quirk::spi_before_pll);
     if (!early_access_told_) add_early_access();
   } else {
     add(Rule::header_cut_short, fmt::format("SCSn rose after {} of 3 header bytes{}", header_bytes,

@@ -62,7 +62,7 @@ class Judge {
   void on_data_begins(Block block, std::uint16_t offset, bool is_write) {
     access_.judged = false;
     access_.bytes = 0;
-    if (!block.is_common()) watched_[static_cast<std::size_t>(block.socket())].accessed_at = last_access_;
+    accessed_at_[block.row()] = last_access_;
     if (!block.is_common() && !block.is_socket_registers()) on_data_outside_registers(block, offset, is_write);
   }
   void on_data_ends(std::size_t bytes) {
@@ -117,7 +117,6 @@ class Judge {
     bool leaked = false;                    // opened by an earlier life of the host
     bool data_read = false;                 // and no RECV since
     bool ring_blocked = false;              // no room for what comes, and no RECV since
-    Instant accessed_at{};                  // its block, in a frame that began then
     std::uint8_t masked_causes = 0;         // in Sn_IR, let through by Sn_IMR and kept from INTn by SIMR
     Instant masked_since = Instant::max();  // the youngest of them, if nobody has come
     Instant receive_due = Instant::max();
@@ -191,6 +190,7 @@ class Judge {
   bool in_frame_ = false;
   std::uint16_t fetched_ = 0;
   Instant last_access_{};
+  std::array<Instant, 1 + socket_count> accessed_at_{};  // by Block::row(): in a frame that began then
   BufferAccess access_;
 
   std::array<std::array<Poll, 64>, 1 + socket_count> polls_{};  // by Block::row() and offset

@@ -37,7 +37,7 @@ void Judge::judge_masked() {
       return add(Rule::interrupt_masked,
                  fmt::format("{}, no SPI access for {} ms", simr, limits::interrupt_unserved / 1ms));
     }
-    if (socket_due > now || of.accessed_at > of.masked_since) {
+    if (socket_due > now || accessed_at_[static_cast<std::size_t>(of.socket->number) + 1] > of.masked_since) {
       arm(bus_due);
       continue;
     }
