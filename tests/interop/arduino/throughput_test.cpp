@@ -34,7 +34,7 @@ double scenario_us(const std::string& board, const std::string& name) {
 
 // What the sketch has printed on that board.
 std::string sketch(const std::string& board) {
-  const std::string command = std::string{WIZLOOP_DRIVER_TEST} + " " + WIZLOOP_SKETCH + " --board " + board +
+  const std::string command = std::string{"'"} + WIZLOOP_DRIVER_TEST + "' '" + WIZLOOP_SKETCH + "' --board " + board +
                               " --serve 'tcp-sink port=5001' --serve 'tcp-source port=19 bytes=262144'";
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output{popen(command.c_str(), "r"), pclose};
   std::string all;
