@@ -8,8 +8,8 @@ Build it in a checkout of wizloop and say where it is:
     cmake --preset release && cmake --build build/release --target wizloop_archive
     export WIZLOOP_LIB_DIR=$PWD/build/release/sim/capi
 or install it and let pkg-config find it:
-    cmake --install build/release --component sdk --prefix ~/wizloop
-    export PKG_CONFIG_PATH=~/wizloop/lib/pkgconfig";
+    cmake --install build/release --component sdk --prefix ~/wizloop-sdk
+    export PKG_CONFIG_PATH=~/wizloop-sdk/lib/pkgconfig";
 
 fn by_pkg_config() -> Result<PathBuf, String> {
     let program = std::env::var("PKG_CONFIG").unwrap_or_else(|_| "pkg-config".into());
@@ -18,7 +18,9 @@ fn by_pkg_config() -> Result<PathBuf, String> {
         .output()
         .map_err(|error| format!("WIZLOOP_LIB_DIR is not set, and {program} does not start: {error}"))?;
     if output.status.success() {
-        return Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()).join("lib"));
+        // It escapes the spaces of a path, as for a shell.
+        let prefix = String::from_utf8_lossy(&output.stdout).trim().replace("\\ ", " ");
+        return Ok(PathBuf::from(prefix).join("lib"));
     }
     let why = String::from_utf8_lossy(&output.stderr);
     Err(format!("WIZLOOP_LIB_DIR is not set, and {program} knows no wizloop: {}", why.lines().next().unwrap_or("")))
