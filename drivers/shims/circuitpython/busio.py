@@ -17,7 +17,7 @@ class SPI:
 
     def __init__(self, clock: Pin, MOSI: Pin | None = None, MISO: Pin | None = None, half_duplex: bool = False) -> None:
         if half_duplex:
-            raise NotImplementedError("half_duplex")
+            raise NotImplementedError("half_duplex: a W5500 has MOSI and MISO apart")
         self._machine = active()
         self._raw = self._machine.raw
         self._locked = False
