@@ -152,6 +152,7 @@ void Judge::on_reset() {
     of.socket = socket;
   }
   access_ = {};
+  was_reset_ = true;
   wants_interrupts_ = false;
   intn_low_since_ = lease_due_ = Instant::max();
   leased_ = 0;
@@ -399,6 +400,11 @@ void Judge::on_open(const Socket& socket) {
   of.result_due = of.connected_anew = of.leaked = of.data_read = of.ring_blocked = false;
   of.receive_due = of.first_read_at = Instant::max();
 
+  if (!was_reset_) {
+    was_reset_ = true;
+    add(Rule::never_reset, fmt::format("S{} is opened with neither RSTn nor MR.RST since power-up", socket.number),
+        &socket);
+  }
   for (const auto& [offset, name] : {std::pair{socket::Sn_TXBUF_SIZE, "TX"}, std::pair{socket::Sn_RXBUF_SIZE, "RX"}}) {
     int total_kib = 0;
     for (const Watched& other : watched_) total_kib += other.socket->bytes[offset];

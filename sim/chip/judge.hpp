@@ -197,6 +197,7 @@ class Judge {
   std::uint32_t poll_epoch_ = 1;                                // moves with each sign of progress
   Instant progress_at_{};
 
+  bool was_reset_ = false;  // since power-up; or that it was not has been told
   bool rstn_low_ = false;
   Instant rstn_changed_at_{};
   Instant no_access_before_ = Instant::min();

@@ -35,6 +35,12 @@ constexpr std::array<RuleText, rule_count> texts = {{
     {Rule::access_before_pll_lock, "access-before-pll-lock", error, "5.5.1",
      "an SPI frame before the PLL has locked, up to 1 ms after RSTn rose: reads give 0 and writes are lost",
      "no wait after the reset pulse", "wait 1 ms after RSTn rises, then poll VERSIONR until it reads 0x04"},
+    {Rule::never_reset, "never-reset", note, "5.5.1, 4.1",
+     "the first socket was opened in a chip that had not been reset since power-up, neither by RSTn nor by MR.RST",
+     "firmware that takes the chip as power-up leaves it: a supply that rises slowly, or a restart of the host alone, "
+     "leaves it otherwise",
+     "at start hold RSTn low for 500 us and wait 1 ms, or set MR.RST and poll it until it reads 0; announce the note "
+     "where the board itself resets the chip"},
     {Rule::spi_mode_unsupported, "spi-mode-unsupported", error, "2.1",
      "SPI mode 1 or 2: the chip samples MOSI on rising SCLK edges and changes MISO on falling ones, as modes 0 and 3 "
      "do",

@@ -27,6 +27,7 @@ enum class Rule : std::uint8_t {
   select_hold_too_short,
   reset_too_short,
   access_before_pll_lock,
+  never_reset,
   spi_mode_unsupported,
   header_cut_short,
   clocks_without_select,

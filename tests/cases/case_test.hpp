@@ -32,13 +32,11 @@ class CaseTest : public testing::Test {
 
   CaseTest() { board.configure(); }
 
-  // The ids of the rules that firmware has broken so far, in the order in which they were first broken.
+  // The ids of the rules that firmware has broken so far, in the order in which they were first broken; without notes,
+  // as the cases begin with a chip as power-up leaves it.
   std::vector<std::string_view> broken() const {
     std::vector<std::string_view> ids;
-    for (const Finding& finding : board.findings.all()) {
-      const std::string_view id = text_of(finding.rule).id;
-      if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
-    }
+    for (const Rule rule : board.findings.failing()) ids.push_back(text_of(rule).id);
     return ids;
   }
   // What was seen of one rule.

@@ -141,10 +141,7 @@ void ModelTarget::set_pmode_pins(std::uint8_t code) {
 std::vector<std::string> ModelTarget::broken_rules() const {
   WIZ_ASSERT(has(Feature::judge));
   std::vector<std::string> ids;
-  for (const Finding& finding : findings_.all()) {
-    const std::string id{text_of(finding.rule).id};
-    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
-  }
+  for (const Rule rule : findings_.failing()) ids.emplace_back(text_of(rule).id);
   return ids;
 }
 
