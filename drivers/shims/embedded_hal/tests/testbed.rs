@@ -23,9 +23,16 @@ fn write(spi: &mut impl SpiDevice, header: [u8; 3], data: &[u8]) {
     spi.transaction(&mut [Operation::Write(&header), Operation::Write(data)]).unwrap();
 }
 
+/// A chip as MR.RST leaves it.
+fn reset(spi: &mut impl SpiDevice) {
+    write(spi, [0x00, 0x00, 0x04], &[0x80]);
+    while read::<1>(spi, [0x00, 0x00, 0x00]) != [0] {}
+}
+
 /// Socket 0 in UDP mode, with an address.
 fn open_udp(bed: &Testbed) {
     let mut spi = bed.spi_device();
+    reset(&mut spi);
     write(&mut spi, [0x00, 0x05, 0x04], &[255, 255, 255, 0]); // SUBR
     write(&mut spi, [0x00, 0x09, 0x04], &MAC); // SHAR
     write(&mut spi, [0x00, 0x0F, 0x04], &IP.octets()); // SIPR
@@ -351,6 +358,7 @@ fn a_frame_that_two_threads_clock_is_a_finding() {
 fn a_station_of_the_tests_own_hears_and_answers() {
     let bed = testbed("testbed_station").station().build().unwrap();
     let mut spi = bed.spi_device();
+    reset(&mut spi);
     write(&mut spi, [0x00, 0x00, 0x0C], &[0x04]); // Sn_MR: MACRAW
     write(&mut spi, [0x00, 0x01, 0x0C], &[0x01]); // Sn_CR: OPEN
     let frame = pattern(60);
