@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from wizloop.cli import bench, explain, fit, listing, run, surroundings
+from wizloop.cli import bench, explain, fit, listing, peer, run, surroundings
 from wizloop.errors import InfrastructureError, WizloopError, unexpected
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("list")(listing.list_all)
 app.command("run")(run.run)
 app.command("explain")(explain.explain)
 app.command("fit")(fit.fit)
+app.command("peer", context_settings=peer.CONTEXT)(peer.peer)
 
 
 def main(arguments: list[str] | None = None) -> None:
