@@ -73,6 +73,17 @@ class OwnDriverRow:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """A run of the bench, for whoever stores figures: its name is the same in every bench."""
+
+    name: str  # the id of the published figure; with "/wizloop" for the project's own driver
+    unit: str
+    request: Request
+    run: Run
+    scenario: Scenario
+
+
+@dataclass(frozen=True)
 class SupplyCurrent:
     board: str
     published_ma: float
@@ -140,9 +151,13 @@ def measure(
     jobs: int | None = None,
     on_start: Callable[[int], None] = lambda total: None,
     on_done: Callable[[], None] = lambda: None,
+    on_figure: Callable[[Measured], None] = lambda measured: None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Bench:
-    """Runs everything and puts it into rows. on_start is told how many runs there will be."""
+    """Runs everything and puts it into rows.
+
+    on_start is told how many runs there will be, on_figure of each run as soon as its name is known.
+    """
     started = clock()
     scenarios = catalogue()
     chosen = select(boards, path, only)
@@ -165,7 +180,30 @@ def measure(
 
     requests = published + [request for _, request in own]
     on_start(len(requests))
-    runs = run_all(requests, jobs, on_done)
+    ended: dict[int, Run] = {}
+
+    def tell(indices: list[int]) -> None:
+        """The own driver's runs of a load, once all runs of that load have ended: they bear the name of its best figure."""
+        ours = [len(published) + i for i, (group, _) in enumerate(own) if group is indices]
+        if ended.keys() >= {*indices, *ours}:
+            figures = [chosen[i][1] for i in indices]
+            values = {f.id: _value_in(ended[i], f.unit, f.id) for i, f in zip(indices, figures, strict=True)}
+            name = f"{_beaten(values, figures[0].unit)}/{OWN_LIBRARY}"
+            for i in ours:
+                scenario = scenarios[requests[i].scenario]
+                on_figure(Measured(name, figures[0].unit, requests[i], ended[i], scenario))
+
+    def run_ended(index: int, run: Run) -> None:
+        ended[index] = run
+        on_done()
+        if index < len(published):
+            figure = chosen[index][1]
+            on_figure(Measured(figure.id, figure.unit, requests[index], run, scenarios[figure.scenario]))
+            tell(next(indices for indices in loads.values() if index in indices))
+        else:
+            tell(own[index - len(published)][0])
+
+    runs = run_all(requests, jobs, run_ended)
     runs, own_driver_runs = runs[: len(published)], runs[len(published) :]
 
     rows = [
@@ -248,8 +286,7 @@ def _value_in(run: Run, unit: str, figure_id: str) -> float | None:
 def _own_driver_row(of_library: list[FigureRow], own: list[tuple[Request, Run]]) -> OwnDriverRow:
     unit = of_library[0].unit
     best = min if lower_is_better(unit) else max
-    library = {row.id: row.simulated for row in of_library if row.simulated is not None}
-    beaten = best(library, key=lambda figure: library[figure]) if library else of_library[0].id
+    beaten = _beaten({row.id: row.simulated for row in of_library}, unit)
     reference = next(row for row in of_library if row.id == beaten)
     by_path = {run.path: None if run.failure else _value_in(run, unit, reference.id) for _, run in own}
     reached = {path: value for path, value in by_path.items() if value is not None}
@@ -271,6 +308,13 @@ def _own_driver_row(of_library: list[FigureRow], own: list[tuple[Request, Run]])
         by_path=by_path,
         failures=[{"failure": run.failure, "repeat": command(request)} for request, run in own if run.failure],
     )
+
+
+def _beaten(by_id: dict[str, float | None], unit: str) -> str:
+    """The best of the figures of one load, which the own driver is compared with."""
+    values = {figure: value for figure, value in by_id.items() if value is not None}
+    best = min if lower_is_better(unit) else max
+    return best(values, key=lambda figure: values[figure]) if values else next(iter(by_id))
 
 
 def _supply_currents(chosen: list[tuple[Board, PublishedFigure]], runs: list[Run]) -> list[SupplyCurrent]:

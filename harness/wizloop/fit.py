@@ -120,7 +120,7 @@ def fit(
             request = Request(figures[i].scenario, board.file, figures[i].path, parameters=parameters)
             check(request, board)
             requests.append(request)
-        for i, run in zip(active, run_all(requests, jobs, on_done), strict=True):
+        for i, run in zip(active, run_all(requests, jobs, lambda *_: on_done()), strict=True):
             board, key, _ = constants[i]
             simulated = run.figure_in(figures[i].unit)
             if simulated is None:

@@ -1,4 +1,4 @@
-"""The command line that repeats a run."""
+"""The command line that repeats a run, and the name of what it measures."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ def command(request: Request) -> str:
     if request.trace_file is not None:
         words += ["--trace", str(request.trace_file)]
     return shlex.join(words)
+
+
+def name_of(request: Request) -> str:
+    """Of a single run among stored ones: its scenario, and all that it was given beyond the defaults."""
+    words = [request.scenario, *([request.library] if request.library else [])]
+    words += [f"{key}={value}" for key, value in sorted(request.parameters.items())]
+    return " ".join(words + ([f"seed={request.seed}"] if request.seed != 1 else []))
 
 
 def _board(file: Path) -> str:

@@ -34,10 +34,10 @@ def cores() -> int:
 def run_all(
     requests: Sequence[Request],
     jobs: int | None = None,
-    on_done: Callable[[], None] = lambda: None,
+    on_done: Callable[[int, Run], None] = lambda index, run: None,
     deadline_s: float = RUN_DEADLINE_S,
 ) -> list[Run]:
-    """The runs in the order of the requests, whatever order they end in."""
+    """The runs in the order of the requests, whatever order they end in; on_done hears of each when it ends."""
     module()  # here once, so that the children need not load it
     fork = multiprocessing.get_context("fork")
     waiting = list(range(len(requests)))[::-1]
@@ -61,7 +61,7 @@ def run_all(
             for receiver in [connection for connection in running if connection in ready]:
                 index, process, _ = running.pop(receiver)
                 runs[index] = _collect(receiver, process, requests[index])
-                on_done()
+                on_done(index, runs[index])
     finally:
         for _, process, _ in running.values():
             process.kill()

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from wizloop import boards
-from wizloop.bench import measure
-from wizloop.cli import output, tables
+from wizloop.bench import Measured, measure
+from wizloop.cli import output, recording, tables
 
 
 def bench(
@@ -19,14 +19,24 @@ def bench(
     only: Annotated[str | None, typer.Option(metavar="ID", help="Only this figure.")] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table as JSON too.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time; default: one per core.")] = None,
+    record: recording.RecordOption = False,
+    label: recording.LabelOption = None,
+    database: recording.DatabaseOption = None,
 ) -> None:
     """Simulate the published figures and show them side by side, with where the time goes."""
-    with output.progress("simulating") as (start, done):
-        result = measure(boards.load(board), path, only, jobs, on_start=start, on_done=done, clock=time.perf_counter)
-    lines, needed = tables.render(result, output.width())
-    console = output.console(needed)
-    for line in lines:
-        console.print(line, no_wrap=True, overflow="ignore", crop=False)
+    found = boards.load(board)
+    with recording.store(record, label, database) as store:
+
+        def on_figure(of: Measured) -> None:
+            store.host_figures(of.name, of.request, of.run, of.scenario, of.unit)
+
+        with output.progress("simulating") as (start, done):
+            result = measure(found, path, only, jobs, start, done, on_figure, time.perf_counter)
+        lines, needed = tables.render(result, output.width())
+        console = output.console(needed)
+        for line in lines:
+            console.print(line, no_wrap=True, overflow="ignore", crop=False)
+        store.end()
     if json is not None:
         output.write_json(json, result.to_json())
     if result.failed:

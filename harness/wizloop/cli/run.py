@@ -13,10 +13,10 @@ from rich.text import Text
 from wizloop import boards
 from wizloop.bench import findings_json
 from wizloop.budget import percentages
-from wizloop.cli import output
+from wizloop.cli import output, recording
 from wizloop.errors import UsageError
-from wizloop.repeat import command
-from wizloop.simulator import ANNOUNCERS, SEVERITIES, TRUSTS, Assumption, Request, Run, check, load_board
+from wizloop.repeat import command, name_of
+from wizloop.simulator import ANNOUNCERS, SEVERITIES, TRUSTS, Assumption, Request, Run, catalogue, check, load_board
 from wizloop.workers import run_all
 
 KINDS_SHOWN = 3  # of one broken rule; the rest says little more
@@ -40,6 +40,9 @@ def run(
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as JSON too.")] = None,
     pcap: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the frames on the wire (pcapng).")] = None,
     trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the events as text.")] = None,
+    record: recording.RecordOption = False,
+    label: recording.LabelOption = None,
+    database: recording.DatabaseOption = None,
 ) -> None:
     """Run one scenario and show its figures, time budget, findings and fingerprint.
 
@@ -50,10 +53,13 @@ def run(
     loaded = load_board(boards.find(board))
     request = Request(scenario, loaded.file, path, library, seed, parse_settings(set_ or []), pcap, trace)
     check(request, loaded)
-    (result,) = run_all([request])
-    console = output.console(output.PIPE_WIDTH)
-    for line in report(result):
-        console.print(line)
+    with recording.store(record, label, database) as store:
+        (result,) = run_all([request])
+        store.host_figures(name_of(request), request, result, catalogue()[scenario])
+        console = output.console(output.PIPE_WIDTH)
+        for line in report(result):
+            console.print(line)
+        store.end()
     if json is not None:
         output.write_json(json, to_json(result))
     if result.failure:

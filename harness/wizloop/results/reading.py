@@ -1,0 +1,99 @@
+"""Reading runs back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+
+from wizloop.results import schema
+from wizloop.results.database import Database
+from wizloop.results.recording import FigureHead, FindingRow, RunHead, Sample
+
+_AT_A_TIME = 500  # numbers in one IN (...): no database has a limit below
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    id: int
+    head: RunHead
+    started: datetime
+    ended: datetime | None
+
+
+@dataclass(frozen=True)
+class StoredSample:
+    taken: datetime
+    sample: Sample
+
+
+@dataclass(frozen=True)
+class StoredFigure:
+    run: int
+    head: FigureHead
+    samples: tuple[StoredSample, ...]  # in the order in which they were taken
+    findings: tuple[FindingRow, ...]
+
+
+def runs(database: Database) -> list[StoredRun]:
+    """All of them, the oldest first."""
+    table = schema.runs
+    with database.reading() as connection:
+        rows = connection.execute(select(table).order_by(table.c.started, table.c.id)).all()
+    return [
+        StoredRun(
+            row.id, RunHead(row.label, row.commit, row.modified, row.host, row.command), row.started, row.ended
+        )
+        for row in rows
+    ]
+
+
+def figures(database: Database, of_runs: Sequence[int]) -> list[StoredFigure]:
+    """All figures of these runs, in the order of the runs and of their recording."""
+    found: dict[int, list[StoredFigure]] = {run: [] for run in of_runs}
+    for start in range(0, len(of_runs), _AT_A_TIME):
+        for figure in _figures(database, of_runs[start : start + _AT_A_TIME]):
+            found[figure.run].append(figure)
+    return [figure for of_run in found.values() for figure in of_run]
+
+
+def _figures(database: Database, of_runs: Sequence[int]) -> list[StoredFigure]:
+    table, samples, findings = schema.figures, schema.samples, schema.findings
+    samples_of: dict[int, list[StoredSample]] = {}
+    findings_of: dict[int, list[FindingRow]] = {}
+    with database.reading() as connection:
+        rows = connection.execute(select(table).where(table.c.run_id.in_(of_runs)).order_by(table.c.id)).all()
+        query = select(samples).join(table).where(table.c.run_id.in_(of_runs)).order_by(samples.c.taken, samples.c.id)
+        for row in connection.execute(query):
+            sample = Sample(row.value, row.firmware_count, row.peer_count, row.void)
+            samples_of.setdefault(row.figure_id, []).append(StoredSample(row.taken, sample))
+        query = select(findings).join(table).where(table.c.run_id.in_(of_runs)).order_by(findings.c.id)
+        for row in connection.execute(query):
+            found = FindingRow(row.rule, row.severity, row.seen, row.count, row.announced)
+            findings_of.setdefault(row.figure_id, []).append(found)
+    return [
+        StoredFigure(
+            row.run_id,
+            FigureHead(
+                name=row.name,
+                dut=row.dut,
+                board=row.board,
+                path=row.path,
+                unit=row.unit,
+                clock=row.clock,
+                scenario=row.scenario,
+                metric=row.metric,
+                library=row.library,
+                parameters=json.loads(row.parameters),
+                seed=int(row.seed),
+                fingerprint=row.fingerprint,
+                predicted=row.predicted,
+            ),
+            tuple(samples_of.get(row.id, ())),
+            tuple(findings_of.get(row.id, ())),
+        )
+        for row in rows
+    ]
