@@ -13,32 +13,39 @@
 #define ACCESS WIZLOOP_IOLIBRARY_BURST
 #endif
 
-int driver_test(wizloop_t *bed) {
-  static const uint8_t pc[] = {192, 168, 1, 10};
-  uint8_t mask[] = {255, 255, 255, 0}, mac[] = {2, 0, 0, 0, 0, 0x20}, ip[] = {192, 168, 1, 20};
+/* A variable that only an interrupt changes, as in a DHCP client. */
+static volatile uint32_t seconds;
+void DHCP_time_handler(void);
+void DHCP_time_handler(void) { ++seconds; }
+static void wait_two_seconds(void) {
+  const uint32_t start = seconds;
+  while (seconds - start < 2) continue;
+}
+
+int driver_test(wizloop_t* bed) {
+  uint8_t sizes[8] = {2, 2, 2, 2, 2, 2, 2, 2}, pc[] = {192, 168, 1, 10};
+  wiz_NetInfo net = {{2, 0, 0, 0, 0, 0x20}, {192, 168, 1, 20}, {255, 255, 255, 0}, {192, 168, 1, 1}};
   uint8_t out[CHUNK], in[CHUNK];
   unsigned sent, i;
   uint64_t before;
 
   wizloop_iolibrary_attach(bed, ACCESS);
-  access_block(0x04, 0x05, mask, sizeof mask);
-  access_block(0x04, 0x09, mac, sizeof mac);
-  access_block(0x04, 0x0F, ip, sizeof ip);
+  wizchip_init(sizes, sizes);
 
   before = wizloop_now_ns(bed);
   wait_two_seconds();
-  access_block(0x00, 0x0F, ip, sizeof ip);
+  wizchip_setnetinfo(&net);
   if (wizloop_now_ns(bed) - before < 2000000000u) return 1;
 
-  if (!socket(0, 1, 5000, 0) || !connect(0, pc, 7)) return 2;
+  if (socket(0, Sn_MR_TCP, 5000, 0) != 0 || connect(0, pc, 7) != SOCK_OK) return 2;
   for (sent = 0; sent < TOTAL; sent += CHUNK) {
     unsigned received = 0;
     for (i = 0; i < CHUNK; ++i) out[i] = (uint8_t)(sent / CHUNK + i);
-    send(0, out, CHUNK, 0);
-    while (received < CHUNK) received += (unsigned)recv(0, in + received, CHUNK - received, 0);
+    send(0, out, CHUNK);
+    while (received < CHUNK) received += (unsigned)recv(0, in + received, (uint16_t)(CHUNK - received));
     if (memcmp(in, out, CHUNK) != 0) return 3;
   }
-  close(0);
+  disconnect(0);
   wizloop_iolibrary_detach();
   return 0;
 }
