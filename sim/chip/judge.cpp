@@ -86,12 +86,12 @@ bool is_legal_size(std::uint8_t kib) { return kib == 0 || (kib <= 16 && std::has
 
 bool is_multicast(wire::Ipv4Address address) { return address >> 28 == 0xE; }
 
-// The address that a DHCPACK grants to this client (RFC 2131); 0 if this is none. A server that broadcasts its answers
-// is heard by all clients.
-wire::Ipv4Address granted_by(Bytes message, const wire::MacAddress& client) {
-  constexpr std::size_t yiaddr = 16, chaddr = 28, cookie = 236, options = 240;
-  constexpr std::uint8_t reply = 2, pad = 0, end = 255, message_type = 53, ack = 5;
-  if (message.size() < options || message[0] != reply || load32(&message[cookie]) != 0x63825363) return 0;
+// The type of a DHCP message (RFC 2131) that this client sent, or that is for it: a server that broadcasts its answers
+// is heard by all clients. 0 if this is none.
+std::uint8_t dhcp_type(Bytes message, std::uint8_t op, const wire::MacAddress& client) {
+  constexpr std::size_t chaddr = 28, cookie = 236, options = 240;
+  constexpr std::uint8_t pad = 0, end = 255, message_type = 53;
+  if (message.size() < options || message[0] != op || load32(&message[cookie]) != 0x63825363) return 0;
   if (!std::ranges::equal(message.subspan(chaddr, client.size()), client)) return 0;
   for (std::size_t at = options; at < message.size() && message[at] != end;) {
     if (message[at] == pad) {
@@ -99,10 +99,24 @@ wire::Ipv4Address granted_by(Bytes message, const wire::MacAddress& client) {
       continue;
     }
     if (at + 2 >= message.size()) return 0;
-    if (message[at] == message_type) return message[at + 2] == ack ? load32(&message[yiaddr]) : 0;
+    if (message[at] == message_type) return message[at + 2];
     at += std::size_t{2} + message[at + 1];
   }
   return 0;
+}
+
+// The address that a DHCPACK grants to this client; 0 if this is none.
+wire::Ipv4Address granted_by(Bytes message, const wire::MacAddress& client) {
+  constexpr std::size_t yiaddr = 16;
+  constexpr std::uint8_t reply = 2, ack = 5;
+  return dhcp_type(message, reply, client) == ack ? load32(&message[yiaddr]) : 0;
+}
+
+// Whether this client gives its address back.
+bool gives_back(Bytes message, const wire::MacAddress& client) {
+  constexpr std::uint8_t request = 1, decline = 4, release = 7;
+  const std::uint8_t type = dhcp_type(message, request, client);
+  return type == decline || type == release;
 }
 
 }  // namespace
@@ -488,7 +502,13 @@ void Judge::on_send(const Socket& socket, std::uint16_t length, std::uint16_t fr
   }
   of.connected_anew = false;
   of.result_due = true;
-  if (leased_ != 0 && context_.common.sipr() == 0 && socket.port() != dhcp_client_port) {
+  if (leased_ == 0) return;
+  if (socket.port() == dhcp_client_port) {
+    std::array<std::uint8_t, 576> message;
+    const std::size_t size = std::min<std::size_t>(length, message.size());
+    context_.tx_memory.ring(socket.number).read(socket.tx_rd, message.data(), size);
+    if (gives_back(Bytes{message}.first(size), context_.common.shar())) leased_ = 0;
+  } else if (context_.common.sipr() == 0) {
     add(Rule::lease_not_applied, lease_seen(), &socket);
     leased_ = 0;
   }

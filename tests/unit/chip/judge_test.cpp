@@ -1107,6 +1107,23 @@ TEST_F(LeaseTest, ASendFromAnotherSocketWithoutTheLeaseIsFoundAtOnce) {
   EXPECT_EQ(first(Rule::lease_not_applied).count, 1U);
 }
 
+TEST_F(LeaseTest, ALeaseThatWasGivenBackIsNotWanting) {
+  for (const std::uint8_t type : {std::uint8_t{4}, std::uint8_t{7}}) {  // DECLINE, RELEASE
+    arrive_reply(5);
+    Octets message(240);
+    message[0] = 1;
+    std::ranges::copy(chip_mac, message.begin() + 28);
+    store32(&message[236], 0x63825363);
+    for (const int byte : {53, 1, int{type}, 255}) message.push_back(static_cast<std::uint8_t>(byte));
+    board.set32(0, socket::Sn_DIPR, 0xFFFFFFFF);
+    board.set16(0, socket::Sn_DPORT, 67);
+    board.send(0, message);
+    finish_send();
+    board.advance(limits::lease_overdue);
+    EXPECT_THAT(seen(Rule::lease_not_applied), IsEmpty());
+  }
+}
+
 TEST_F(LeaseTest, ALeaseInSiprIsApplied) {
   arrive_reply(5);
   board.write(0, common::SIPR, {192, 168, 1, 77});
