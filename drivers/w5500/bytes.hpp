@@ -14,6 +14,13 @@ inline void store16(uint8_t* bytes, uint16_t value) {
   bytes[1] = static_cast<uint8_t>(value & 0xFF);
 }
 
+inline uint32_t load32(const uint8_t* bytes) { return (uint32_t{load16(bytes)} << 16) | load16(bytes + 2); }
+
+inline void store32(uint8_t* bytes, uint32_t value) {
+  store16(bytes, static_cast<uint16_t>(value >> 16));
+  store16(bytes + 2, static_cast<uint16_t>(value & 0xFFFF));
+}
+
 inline void copy_bytes(uint8_t* to, const uint8_t* from, uint8_t count) {
   for (uint8_t i = 0; i < count; ++i) to[i] = from[i];
 }

@@ -157,8 +157,9 @@ Result<uint16_t> Socket::read_counter(SocketRegister counter, uint16_t limit) {
   return Error::unstable_counter;
 }
 
-Error Socket::load(const uint8_t* data, uint16_t count) {
-  return chip_.bus().write(tx_buffer_block(number_), tx_wr_, data, count) ? Error::none : Error::bus_failed;
+Error Socket::load(const uint8_t* data, uint16_t count, uint16_t behind) {
+  return chip_.bus().write(tx_buffer_block(number_), advanced(tx_wr_, behind), data, count) ? Error::none
+                                                                                            : Error::bus_failed;
 }
 
 Error Socket::send(uint16_t count, const Deadline& deadline) {

@@ -78,8 +78,8 @@ class Socket {
   // Two equal readings in a row. 0 counts at once, since a torn reading of a counter that grows errs to the low side.
   Result<uint16_t> read_counter(SocketRegister counter, uint16_t limit);
 
-  // Data behind what was sent, which the chip does not look at before send().
-  Error load(const uint8_t* data, uint16_t count);
+  // Data behind what was sent and `behind` bytes more, which the chip does not look at before send().
+  Error load(const uint8_t* data, uint16_t count, uint16_t behind = 0);
   Error send(uint16_t count, const Deadline& deadline);
   // After a SEND that gave up: the next data go to where the chip will start, whatever it did with the last ones.
   Error forget_unsent();
@@ -207,6 +207,12 @@ class UdpSocket : public Socket {
   Result<void> send_to(const Endpoint& to, const uint8_t* data, uint16_t count, uint32_t timeout_us = 2000000);
   Result<void> flush(uint32_t timeout_us = 2000000);
 
+  // The same in steps, for those who never have all of it in RAM: to whom, then the payload piece by piece into the TX
+  // ring, then SEND. Waits in the first step only, for the last datagram to leave.
+  Result<void> start_datagram(const Endpoint& to, uint32_t timeout_us = 2000000);
+  Result<void> append(const uint8_t* data, uint16_t count);
+  Result<void> send_datagram();
+
   // The next datagram into the caller's buffer, or no_datagram.
   Result<Datagram> receive_from(uint8_t* data, uint16_t capacity);
   // Waits up to timeout_us for one; no_datagram if none came.
@@ -215,6 +221,8 @@ class UdpSocket : public Socket {
   // The same in steps: on to the next datagram, dropping what is left of the one before; then its payload piece by
   // piece. `stored` is 0. Its memory is given back with its last byte, or by skip_rest().
   Result<Datagram> next_datagram();
+  // Waits up to timeout_us for it; no_datagram if none came.
+  Result<Datagram> next_datagram(uint32_t timeout_us);
   Result<uint16_t> read(uint8_t* data, uint16_t count);
   Result<void> skip_rest();
 
@@ -228,11 +236,14 @@ class UdpSocket : public Socket {
   // counter can tear twice alike.
   Error expect(uint16_t wanted, uint16_t unreleased, const Deadline& deadline);
   Error resynchronise();
+  // A datagram that was found, into the caller's buffer.
+  Result<Datagram> take(const Result<Datagram>& found, uint8_t* data, uint16_t capacity);
 
   bool open_ = false;
   bool addressed_ = false;  // destination_ is in Sn_DIPR and Sn_DPORT
   uint8_t destination_[endpoint_bytes] = {};
   uint16_t in_flight_ = 0;  // bytes of the SEND under way
+  uint16_t appended_ = 0;   // payload bytes of the datagram that is being made
   uint16_t unread_ = 0;     // payload bytes left of the current datagram
 };
 

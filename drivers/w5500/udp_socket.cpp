@@ -14,6 +14,7 @@ Result<void> UdpSocket::open(uint16_t local_port) {
   if (error != Error::none) return error;
   addressed_ = false;
   in_flight_ = 0;
+  appended_ = 0;
   unread_ = 0;
   open_ = true;
   return Error::none;
@@ -23,6 +24,7 @@ Result<void> UdpSocket::send_to(const Endpoint& to, const uint8_t* data, uint16_
   if (!open_) return Error::wrong_state;
   if (to.port == 0 || count == 0 || count > max_payload || count > tx_bytes()) return Error::invalid_argument;
   const Deadline deadline(port(), timeout_us);
+  appended_ = 0;
   // All that a finished SEND took is free again, so that no counter has to be read.
   const bool fits_beside = count <= tx_bytes() - in_flight_;
   Error error = fits_beside ? load(data, count) : Error::none;
@@ -39,20 +41,51 @@ Result<void> UdpSocket::flush(uint32_t timeout_us) {
   return finish(Deadline(port(), timeout_us));
 }
 
+Result<void> UdpSocket::start_datagram(const Endpoint& to, uint32_t timeout_us) {
+  if (!open_) return Error::wrong_state;
+  if (to.port == 0) return Error::invalid_argument;
+  appended_ = 0;
+  const Error error = finish(Deadline(port(), timeout_us));
+  return error == Error::none ? address(to) : error;
+}
+
+Result<void> UdpSocket::append(const uint8_t* data, uint16_t count) {
+  if (!open_ || in_flight_ > 0) return Error::wrong_state;
+  if (count > smaller(max_payload, tx_bytes()) - appended_) return Error::invalid_argument;
+  const Error error = load(data, count, appended_);
+  if (error == Error::none) appended_ = static_cast<uint16_t>(appended_ + count);
+  return error;
+}
+
+Result<void> UdpSocket::send_datagram() {
+  if (!open_ || !addressed_ || appended_ == 0) return Error::wrong_state;
+  const Error error = send(appended_, Deadline(port(), command_timeout_us));
+  if (error == Error::none) in_flight_ = appended_;
+  appended_ = 0;
+  return error;
+}
+
 Result<Datagram> UdpSocket::receive_from(uint8_t* data, uint16_t capacity) {
-  Result<Datagram> datagram = next_datagram();
-  if (!datagram) return datagram;
+  return take(next_datagram(), data, capacity);
+}
+
+Result<Datagram> UdpSocket::receive_from(uint8_t* data, uint16_t capacity, uint32_t timeout_us) {
+  return take(next_datagram(timeout_us), data, capacity);
+}
+
+Result<Datagram> UdpSocket::take(const Result<Datagram>& found, uint8_t* data, uint16_t capacity) {
+  if (!found) return found;
   const Result<uint16_t> stored = read(data, capacity);
   if (!stored) return stored.error();
   const Result<void> skipped = skip_rest();
   if (!skipped) return skipped.error();
-  return Datagram{datagram.value().from, datagram.value().size, stored.value()};
+  return Datagram{found.value().from, found.value().size, stored.value()};
 }
 
-Result<Datagram> UdpSocket::receive_from(uint8_t* data, uint16_t capacity, uint32_t timeout_us) {
+Result<Datagram> UdpSocket::next_datagram(uint32_t timeout_us) {
   const Deadline deadline(port(), timeout_us);
   for (;;) {
-    const Result<Datagram> datagram = receive_from(data, capacity);
+    const Result<Datagram> datagram = next_datagram();
     if (datagram || datagram.error() != Error::no_datagram || deadline.passed()) return datagram;
     pause(deadline, true);
   }

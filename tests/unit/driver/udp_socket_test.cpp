@@ -381,5 +381,57 @@ TEST_P(UdpSocketTest, BelievesASocketThatIsClosedTwice) {
   EXPECT_EQ(socket.next_datagram().error(), Error::wrong_state);
 }
 
+TEST_P(UdpSocketTest, SendsADatagramMadeInPieces) {
+  open();
+  EXPECT_EQ(frames_of([&] {
+              EXPECT_TRUE(socket.start_datagram(peer));
+              EXPECT_TRUE(socket.append(pattern(700).data(), 700));
+              EXPECT_TRUE(socket.append(pattern(300, 5).data(), 300));
+              EXPECT_TRUE(socket.send_datagram());
+            }),
+            6u);  // poll, address, two pieces, pointer, SEND
+  Bytes whole = pattern(700);
+  const Bytes second = pattern(300, 5);
+  whole.insert(whole.end(), second.begin(), second.end());
+  ASSERT_EQ(fake.sent(1).size(), 1u);
+  EXPECT_EQ(fake.sent(1)[0].data, whole);
+  for (int i = 0; i < 100; ++i) {  // across the end of the ring
+    ASSERT_TRUE(socket.start_datagram(peer));
+    ASSERT_TRUE(socket.append(whole.data(), 500));
+    ASSERT_TRUE(socket.append(whole.data() + 500, 500));
+    ASSERT_TRUE(socket.send_datagram());
+    EXPECT_EQ(fake.sent(1).back().data, whole);
+  }
+}
+
+TEST_P(UdpSocketTest, WaitsForTheLastDatagramBeforeItMakesTheNext) {
+  fake.send_us = 2000;
+  open();
+  EXPECT_TRUE(send(pattern(10)));
+  EXPECT_EQ(socket.append(pattern(10).data(), 10).error(), Error::wrong_state);
+  EXPECT_EQ(socket.start_datagram(peer, 100).error(), Error::send_timeout);
+  EXPECT_GE(us_of([&] { EXPECT_TRUE(socket.start_datagram(peer)); }), 1000u);
+  EXPECT_TRUE(socket.append(pattern(10).data(), 10));
+}
+
+TEST_P(UdpSocketTest, RefusesPiecesThatMakeNoDatagram) {
+  const Bytes data = pattern(1473);
+  EXPECT_EQ(socket.start_datagram(peer).error(), Error::wrong_state);
+  EXPECT_EQ(socket.append(data.data(), 1).error(), Error::wrong_state);
+  EXPECT_EQ(socket.send_datagram().error(), Error::wrong_state);
+  open();
+  EXPECT_EQ(socket.start_datagram({{192, 168, 1, 10}, 0}).error(), Error::invalid_argument);
+  EXPECT_TRUE(socket.start_datagram(peer));
+  EXPECT_EQ(socket.send_datagram().error(), Error::wrong_state);  // of nothing
+  EXPECT_EQ(socket.append(data.data(), 1473).error(), Error::invalid_argument);
+  EXPECT_TRUE(socket.append(data.data(), 1000));
+  EXPECT_EQ(socket.append(data.data(), 473).error(), Error::invalid_argument);
+  EXPECT_TRUE(socket.append(data.data(), 472));
+  EXPECT_TRUE(socket.start_datagram(peer));  // anew
+  EXPECT_TRUE(socket.append(data.data(), 7));
+  EXPECT_TRUE(socket.send_datagram());
+  EXPECT_EQ(fake.sent(1).back().data, pattern(7));
+}
+
 }  // namespace
 }  // namespace wizloop::test
