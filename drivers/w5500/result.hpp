@@ -41,6 +41,11 @@ enum class Error : uint8_t {
   closed_by_peer,       // FIN and everything before it was read, or RST
   no_datagram,          // none is waiting
   out_of_step,          // a UDP record header that cannot be one; the receive buffer was emptied
+  no_answer,            // nobody answered in time
+  no_such_name,         // DNS: the name does not exist
+  no_address,           // DNS: the name exists and has no IPv4 address
+  server_failed,        // DNS: the servers fail, refuse, or answer what makes no sense
+  answer_truncated,     // DNS: the answer does not fit a datagram, or the buffer
 };
 
 template <typename T>
