@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/binding/circuitpython.hpp"
 #include "harness/binding/testbed.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "sim/bus/profile.hpp"
@@ -238,4 +239,5 @@ NB_MODULE(_sim, module) {
              "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(),
              "One run. Releases the GIL; a run that fails returns with its reason in 'failure'.");
   wizloop::binding::add_testbed(module);
+  wizloop::binding::add_circuitpython(module);
 }

@@ -12,16 +12,14 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/capi/wizloop.h"
+#include "harness/binding/capi_calls.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace wizloop::binding {
-namespace {
 
-// What the C ABI said in this thread, as an exception of wizloop.errors.
-[[noreturn]] void raise(int code) {
+void raise(int code) {
   const char* const name = code == WIZLOOP_E_HANG      ? "FirmwareHangs"
                            : code == WIZLOOP_E_MACHINE ? "InfrastructureError"
                                                        : "UsageError";
@@ -31,28 +29,7 @@ namespace {
   throw nb::python_error();
 }
 
-int checked(int result) {
-  if (result < 0) [[unlikely]]
-    raise(result);
-  return result;
-}
-
-// Any object with the buffer protocol, for the length of one call.
-class Buffer {
- public:
-  explicit Buffer(nb::handle object, int flags = PyBUF_SIMPLE) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { PyBuffer_Release(&view_); }
-
-  std::uint8_t* data() const { return static_cast<std::uint8_t*>(view_.buf); }
-  std::size_t size() const { return static_cast<std::size_t>(view_.len); }
-
- private:
-  Py_buffer view_{};
-};
+namespace {
 
 // A new bytes object of at most `most` bytes, filled by `fill(data)`, which returns how many there are.
 template <typename Fill>
@@ -93,6 +70,7 @@ class PyTestbed {
   ~PyTestbed() { wizloop_destroy(handle_); }
 
   void close() { checked(wizloop_destroy(handle_)); }
+  nb::capsule handle() const { return nb::capsule{handle_}; }
 
   void set_scsn(bool level) { checked(wizloop_scsn(handle_, level)); }
   void set_rstn(bool level) { checked(wizloop_rstn(handle_, level)); }
@@ -252,6 +230,7 @@ void add_testbed(nb::module_& module) {
            "name"_a, "board"_a.none(), "seed"_a, "settings"_a, "pcap_file"_a.none(), "trace_file"_a.none(),
            "poll_limit_ns"_a, "run_limit_ns"_a)
       .def("close", &PyTestbed::close)
+      .def_prop_ro("handle", &PyTestbed::handle)
       .def("set_scsn", &PyTestbed::set_scsn)
       .def("set_rstn", &PyTestbed::set_rstn)
       .def("intn", &PyTestbed::intn)

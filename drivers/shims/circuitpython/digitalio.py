@@ -9,6 +9,7 @@ from typing import Self
 from wizloop.circuitpython.machine import active
 from wizloop.circuitpython.microcontroller import Pin
 from wizloop.errors import UsageError
+from wizloop.simulator import module
 
 
 class Direction(enum.Enum):
@@ -26,17 +27,16 @@ class Pull(enum.Enum):
     DOWN = "DOWN"
 
 
-class DigitalInOut:
-    """An input without a pull at first. Let go, SCSn and RSTn are high: the chip pulls them up (datasheet 1.1)."""
+class DigitalInOut(module().DigitalPin):  # type: ignore[misc]
+    """An input without a pull at first. Let go, SCSn and RSTn are high: the chip pulls them up (datasheet 1.1).
+
+    `value`, which a driver sets in each frame, is harness/binding/circuitpython.cpp.
+    """
 
     def __init__(self, pin: Pin) -> None:
-        self._machine = active()
-        raw = self._machine.raw
+        machine = active()
+        super().__init__(machine.raw.handle, machine.call_ns, pin.signal)
         self._signal = pin.signal
-        self._drive = {"SCSn": raw.set_scsn, "RSTn": raw.set_rstn}.get(pin.signal or "")
-        self._read_intn = raw.intn
-        self._is_output = False
-        self._level = False
         self._drive_mode = DriveMode.PUSH_PULL
         self._pull: Pull | None = None
 
@@ -56,14 +56,11 @@ class DigitalInOut:
             raise UsageError("INTn is an output of the chip: a board that drives it too shorts the two")
         self._is_output = True
         self._drive_mode = drive_mode
-        self._set(value)
+        self._drive(value)
 
     def switch_to_input(self, pull: Pull | None = None) -> None:
-        self._pull = pull
-        if self._is_output:
-            self._is_output = False
-            if self._drive is not None:
-                self._drive(True)
+        self._set_pull(pull)
+        self._let_go()
 
     @property
     def direction(self) -> Direction:
@@ -75,21 +72,6 @@ class DigitalInOut:
             self.switch_to_output()
         else:
             self.switch_to_input()
-
-    @property
-    def value(self) -> bool:
-        self._machine.charge()
-        if self._signal == "INTn":
-            return bool(self._read_intn())
-        if self._is_output:
-            return self._level
-        return self._drive is not None or self._pull is Pull.UP
-
-    @value.setter
-    def value(self, value: bool) -> None:
-        if not self._is_output:
-            raise AttributeError("Cannot set value when direction is input.")
-        self._set(value)
 
     @property
     def drive_mode(self) -> DriveMode:
@@ -113,10 +95,8 @@ class DigitalInOut:
     def pull(self, pull: Pull | None) -> None:
         if self._is_output:
             raise AttributeError("Pull not used when direction is output.")
-        self._pull = pull
+        self._set_pull(pull)
 
-    def _set(self, value: bool) -> None:
-        self._machine.charge()
-        self._level = bool(value)
-        if self._drive is not None:
-            self._drive(self._level)
+    def _set_pull(self, pull: Pull | None) -> None:
+        self._pull = pull
+        self._is_pulled_up = pull is Pull.UP

@@ -83,10 +83,6 @@ class CircuitPython:
     ) -> None:
         self._undo.close()
 
-    def charge(self) -> None:
-        """The interpreter has made a call."""
-        self.raw.spend_ns(self.call_ns)
-
     def _provide(self, undo: ExitStack) -> None:
         from wizloop.circuitpython import board, busio, digitalio, microcontroller, micropython
 

@@ -10,6 +10,7 @@ import random
 import sys
 import threading
 import time
+from pathlib import Path
 from time import sleep as real_sleep
 from types import ModuleType
 
@@ -341,3 +342,49 @@ def test_without_an_active_testbed_there_is_no_bus(testbed):
 
     with pytest.raises(UsageError, match="CircuitPython is not active"):
         SPI(Pin("SCK"))
+
+
+def test_the_bench_prints_what_the_shim_adds(monkeypatch, capsys):
+    file = Path(__file__).parents[2] / "bench" / "circuitpython_bench.py"
+    spec = importlib.util.spec_from_file_location("circuitpython_bench", file)
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    monkeypatch.setattr(bench, "ROUNDS", 1)
+    monkeypatch.setattr(bench, "FRAMES", 10)
+    bench.main()
+    assert [line.split(":")[0].strip() for line in capsys.readouterr().out.splitlines()] == [
+        "4 bytes a frame",
+        "2051 bytes a frame",
+        "seven calls of built-ins that do nothing",
+    ]
+
+
+def test_a_bus_takes_parts_of_buffers_as_slices_do(bus, machine):
+    out, back = memoryview(bytes([0xFF, 0x00, 0x39, 0x00, 0xFF])), bytearray(b"abcd")
+    machine.cs.value = False
+    bus.write(out, start=1, end=-1)
+    bus.readinto(back, start=-2, end=3)
+    machine.cs.value = True
+    assert back == b"ab\x04d"
+    bus.write(out, start=4, end=2)  # nothing
+    with pytest.raises(ValueError, match="the same length"):
+        bus.write_readinto(out, back, out_end=3)
+    with pytest.raises(ValueError, match="baudrate -1"):
+        bus.configure(baudrate=-1)
+    with pytest.raises(TypeError):
+        bus.write("text")
+    with pytest.raises(BufferError):
+        bus.readinto(b"read-only")
+
+
+def test_bus_and_pins_of_a_testbed_that_was_closed_say_so():
+    testbed = Testbed()
+    with CircuitPython(testbed) as machine:
+        bus, pin = machine.spi, machine.cs
+        bus.try_lock()
+        pin.switch_to_output(value=True)
+    testbed.close()
+    del testbed, machine
+    for call in (lambda: bus.write(b"abc"), lambda: setattr(pin, "value", False), bus.try_lock):
+        with pytest.raises(UsageError, match="the handle was destroyed"):
+            call()
