@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/realtime/packet_bridge.hpp"
+#include "sim/realtime/tap_bridge.hpp"
+
 namespace wizloop::realtime {
 namespace {
 
@@ -132,11 +135,21 @@ Result<NetSpec> parse_net(std::string_view text) {
   if (text == "none") return NetSpec{NoNet{}};
   if (text == "slirp") return NetSpec{SlirpConfig{}};
   if (kind == "slirp") return parse_slirp(rest);
+  if (kind == "veth" || kind == "tap") {
+    // What the kernel allows in a name, which is at most 15 characters.
+    if (rest.empty() || rest.size() > 15 || rest.find_first_of("/: \t\n") != std::string_view::npos) {
+      return Error{fmt::format("{}, expected {}:IF, IF the name of an interface, such as {}:wiz0", text, kind, kind)};
+    }
+    if (kind == "veth") return NetSpec{PacketNet{std::string{rest}}};
+    return NetSpec{TapNet{std::string{rest}}};
+  }
   return Error{fmt::format("unknown network \"{}\", expected slirp[:{}], veth:IF, tap:IF or none", text, forward_form)};
 }
 
 Result<std::unique_ptr<Bridge>> open_bridge(const NetSpec& spec, const BridgeSite& site) {
   if (const auto* slirp = std::get_if<SlirpConfig>(&spec)) return open_slirp_bridge(*slirp, site);
+  if (const auto* packet = std::get_if<PacketNet>(&spec)) return open_packet_bridge(packet->interface, site);
+  if (const auto* tap = std::get_if<TapNet>(&spec)) return open_tap_bridge(tap->interface, site);
   return std::unique_ptr<Bridge>{};
 }
 

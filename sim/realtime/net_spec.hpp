@@ -20,7 +20,13 @@
 namespace wizloop::realtime {
 
 struct NoNet {};
-using NetSpec = std::variant<NoNet, SlirpConfig>;
+struct PacketNet {
+  std::string interface;
+};
+struct TapNet {
+  std::string interface;
+};
+using NetSpec = std::variant<NoNet, SlirpConfig, PacketNet, TapNet>;
 
 // The error says what was expected.
 Result<NetSpec> parse_net(std::string_view text);

@@ -37,6 +37,8 @@ class HostSocket {
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   }
 
+  int descriptor() const { return descriptor_; }
+
   // 0: any free port, which comes back.
   std::uint16_t bind(std::uint16_t port = 0) {
     sockaddr_in address = sockaddr_of(loopback, port);

@@ -55,6 +55,11 @@ TEST(NetSpec, SlirpTakesItsNetworkAndItsServers) {
 
 TEST(NetSpec, NoneIsNoBridge) { EXPECT_TRUE(std::holds_alternative<NoNet>(parse_net("none").value())); }
 
+TEST(NetSpec, AnInterfaceIsTakenByItsName) {
+  EXPECT_EQ(std::get<PacketNet>(parse_net("veth:wiz0").value()).interface, "wiz0");
+  EXPECT_EQ(std::get<TapNet>(parse_net("tap:wiz-1.5").value()).interface, "wiz-1.5");
+}
+
 TEST(NetSpec, WhatCannotBeReadIsAnErrorThatSaysWhatWasExpected) {
   for (const std::string_view text : {"", "sliirp", "none:x", "tcp:5001", ":", "slirp "}) {
     EXPECT_THAT(error_of(text), HasSubstr("expected slirp[")) << text;
@@ -68,6 +73,10 @@ TEST(NetSpec, WhatCannotBeReadIsAnErrorThatSaysWhatWasExpected) {
         "tcp: 5001:5001", "tcp:127.0.0.1:5001", "tcp:5001:10.0.2.15:", "tcp:4294967297:1"}) {
     EXPECT_THAT(error_of("slirp:hostfwd=" + std::string{forward}), HasSubstr("expected hostfwd=PROTO:")) << forward;
   }
+  for (const std::string_view text : {"veth", "veth:", "veth:a/b", "veth:a b", "veth:sixteen-letters.."}) {
+    EXPECT_THAT(error_of(text), HasSubstr("expected veth:IF, IF the name of an interface")) << text;
+  }
+  EXPECT_THAT(error_of("tap"), HasSubstr("expected tap:IF, IF the name of an interface"));
   EXPECT_THAT(error_of("slirp:dhcp=yes"), HasSubstr("dhcp=yes of slirp, expected on or off"));
   EXPECT_THAT(error_of("slirp:net=10.0.2.0"), HasSubstr("expected such as net=10.0.2.0/24"));
   EXPECT_THAT(error_of("slirp:net=10.0.2.0/33"), HasSubstr("expected such as net=10.0.2.0/24"));
