@@ -10,6 +10,16 @@
 
 namespace w5500 {
 
+// Asked by every wait of the driver at least once between two looks at the chip; true ends the wait as if its deadline
+// had passed. For firmware that has to hear something else meanwhile.
+class Patience {
+ public:
+  virtual bool over() = 0;
+
+ protected:
+  ~Patience() = default;
+};
+
 class Port {
  public:
   // SCSn low, and whatever the platform's SPI transaction needs around it.
@@ -40,8 +50,15 @@ class Port {
   // Sleeps until INTn is low, at most timeout_us; true if it is low. A platform without the wire returns false at once.
   virtual bool wait_for_interrupt(uint32_t timeout_us) = 0;
 
+  // From now on; null, as at first: deadlines alone end a wait.
+  void set_patience(Patience* patience) { patience_ = patience; }
+  bool out_of_patience() { return patience_ != nullptr && patience_->over(); }
+
  protected:
   ~Port() = default;
+
+ private:
+  Patience* patience_ = nullptr;
 };
 
 }  // namespace w5500
