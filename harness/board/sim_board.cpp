@@ -1,0 +1,84 @@
+#include "harness/board/sim_board.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace wizloop::board {
+namespace {
+
+w5500::Network first_network() {
+  w5500::Network network{};
+  std::copy(testbed::board_mac.begin(), testbed::board_mac.end(), network.mac);
+  store32(network.ip, testbed::board_ip);
+  store32(network.subnet, wire::ipv4(255, 255, 255, 0));
+  store32(network.gateway, testbed::pc_ip);
+  return network;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SimBoard>> SimBoard::create(BoardSetup setup) {
+  auto bed = testbed::Testbed::create(setup.testbed);
+  if (!bed) return bed.error();
+  return std::unique_ptr<SimBoard>{new SimBoard{std::move(bed).value(), std::move(setup)}};
+}
+
+SimBoard::SimBoard(std::unique_ptr<testbed::Testbed> bed, BoardSetup setup)
+    : setup_{std::move(setup)},
+      testbed_{std::move(bed)},
+      port_{testbed_->queue(), testbed_->bus(), testbed_->chip(), testbed_->board(), setup_.reset_wired},
+      console_{testbed_->queue(), testbed_->bus(), setup_.uart},
+      line_memory_(setup_.line_bytes),
+      data_memory_(setup_.data_bytes),
+      identity_{testbed_->board().name.c_str(), setup_.firmware.c_str(), first_network(), nullptr},
+      agent_{console_,
+             port_,
+             identity_,
+             {line_memory_.data(), setup_.line_bytes, data_memory_.data(), setup_.data_bytes}} {
+  if (testbed_->faulty_intn() != nullptr) port_.connect_intn(*testbed_->faulty_intn());
+  console_.listen([this](Bytes bytes) { on_output(bytes); });
+}
+
+void SimBoard::run_once(Duration at_most) {
+  agent_.run_once(static_cast<std::uint32_t>(std::max<std::int64_t>(at_most / microseconds(1), 1)));
+}
+
+void SimBoard::run_until(Instant until) {
+  while (now() < until) run_once(std::min<Duration>(until - now(), 1s));
+}
+
+std::optional<std::string> SimBoard::run_until_line(Duration within) {
+  const Instant deadline = now() + within;
+  while (lines_.empty() && now() < deadline) run_once(std::min<Duration>(deadline - now(), 1ms));
+  if (lines_.empty()) return std::nullopt;
+  std::string line = std::move(lines_.front());
+  lines_.pop_front();
+  return line;
+}
+
+std::optional<std::string> SimBoard::ask(std::string_view request, Duration within) {
+  const std::string mark = fmt::format("#{} ", ++sequence_);
+  console_.type(fmt::format("{}{}\n", mark, request));
+  const Instant deadline = now() + within;
+  while (now() < deadline) {
+    std::optional<std::string> line = run_until_line(deadline - now());
+    if (!line) break;
+    if (line->starts_with(mark)) return line->substr(mark.size());
+    heard_.push_back(std::move(*line));
+  }
+  return std::nullopt;
+}
+
+void SimBoard::on_output(Bytes bytes) {
+  for (const std::uint8_t byte : bytes) {
+    if (byte == '\n') {
+      lines_.push_back(std::move(partial_));
+      partial_.clear();
+    } else if (byte != '\r') {
+      partial_.push_back(static_cast<char>(byte));
+    }
+  }
+}
+
+}  // namespace wizloop::board
