@@ -7,8 +7,9 @@ import importlib.util
 import os
 import signal
 import sys
+import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -361,6 +362,14 @@ def wizloop(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         return int(end.value.code or 0), captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A folder for databases: in memory, where a commit need not wait for a disk, if the machine has such a place."""
+    place = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="wizloop-", dir=place if os.access(place, os.W_OK) else None) as name:
+        yield Path(name)
 
 
 @pytest.fixture(scope="session")

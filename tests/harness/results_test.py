@@ -40,10 +40,10 @@ def postgresql():
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
+def url(request, memory):
     """Of an empty database."""
     if request.param == "sqlite":
-        yield location(str(tmp_path / "it's results?.db"))
+        yield location(str(memory / "it's results?.db"))
         return
     place = location(request.getfixturevalue("postgresql"))
     yield place
@@ -66,8 +66,8 @@ def database(url):
 
 
 @pytest.fixture
-def file(tmp_path):
-    return tmp_path / "results.db"
+def file(memory):
+    return memory / "results.db"
 
 
 def values(database):
@@ -224,6 +224,39 @@ def test_a_newer_schema_is_refused_with_both_versions(url):
     for writable in (True, False):
         with pytest.raises(UsageError, match=rf"version {schema.VERSION + 1}.* up to {schema.VERSION}: use a newer wizloop"):
             Database(url, writable)
+
+
+# The tables of version 1, as that version made them on PostgreSQL; SQLite takes the same words.
+VERSION_1 = """
+CREATE TABLE wizloop_schema (version INTEGER NOT NULL);
+CREATE TABLE runs (id SERIAL PRIMARY KEY, label TEXT NOT NULL, "commit" TEXT NOT NULL, modified BOOLEAN NOT NULL, host TEXT NOT NULL,
+  command TEXT NOT NULL, started TIMESTAMP WITH TIME ZONE NOT NULL, ended TIMESTAMP WITH TIME ZONE);
+CREATE TABLE figures (id SERIAL PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs (id), name TEXT NOT NULL, dut TEXT NOT NULL,
+  board TEXT NOT NULL, path TEXT NOT NULL, unit TEXT NOT NULL, clock TEXT NOT NULL, scenario TEXT NOT NULL, metric TEXT NOT NULL,
+  library TEXT NOT NULL, parameters TEXT NOT NULL, seed TEXT NOT NULL, fingerprint TEXT NOT NULL, predicted DOUBLE PRECISION,
+  UNIQUE (run_id, name, dut, path, unit));
+CREATE TABLE samples (id SERIAL PRIMARY KEY, figure_id INTEGER NOT NULL REFERENCES figures (id),
+  taken TIMESTAMP WITH TIME ZONE NOT NULL, value DOUBLE PRECISION, firmware_count BIGINT, peer_count BIGINT, void TEXT NOT NULL);
+CREATE TABLE findings (id SERIAL PRIMARY KEY, figure_id INTEGER NOT NULL REFERENCES figures (id), rule TEXT NOT NULL,
+  severity TEXT NOT NULL, seen TEXT NOT NULL, "count" BIGINT NOT NULL, announced TEXT);
+INSERT INTO wizloop_schema VALUES (1);
+INSERT INTO runs VALUES (1, 'old', '', false, 'rack1', '', '2026-11-01 02:00:00.000000', NULL);
+INSERT INTO figures VALUES (1, 1, 'SEED008', 'serial:/dev/board', 'fast', 'dma', 'Mbit/s', 'real', '', '', '', '{}', '1', '', NULL);
+INSERT INTO samples VALUES (1, 1, '2026-11-01 02:00:01.000000', 17.5, NULL, NULL, '');
+"""
+
+
+def test_a_database_of_the_first_version_is_brought_up_to_date(url):
+    first = VERSION_1 if url.drivername != "sqlite" else VERSION_1.replace("SERIAL", "INTEGER")
+    raw(url, *first.strip().rstrip(";").split(";\n"))
+    with Database(url) as database:
+        (figure,) = reading.figures(database, [1])
+        assert figure.samples[0].sample == Sample(17.5)
+        other = FigureHead(**{**vars(BOARD), "name": "other"})
+        if url.drivername != "sqlite":
+            raw(url, *(f"SELECT setval('{table}_id_seq', 10)" for table in ("runs", "figures", "samples")))
+        Recorder(database, 1).whole(other, Sample(1.0, host_noise_pct=2.5))
+        assert [f.samples[0].sample.host_noise_pct for f in reading.figures(database, [1])] == [None, 2.5]
 
 
 def test_an_older_schema_is_brought_up_to_date_and_keeps_its_runs(url, monkeypatch):

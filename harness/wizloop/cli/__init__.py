@@ -1,4 +1,5 @@
-"""The program `wizloop`. Exit codes: 0 pass, 1 a scenario failed, 2 usage, 4 nothing measured, 5 infrastructure.
+"""The program `wizloop`. Exit codes: 0 pass, 1 a scenario failed, 2 usage, 3 performance regressed, 4 nothing measured,
+5 infrastructure.
 
 An error that nobody expected is infrastructure, in one line; WIZLOOP_DEBUG=1 adds its traceback.
 """
@@ -9,7 +10,7 @@ import sys
 
 import typer
 
-from wizloop.cli import bench, explain, fit, listing, peer, run, surroundings
+from wizloop.cli import bench, compare, explain, fit, listing, peer, run, surroundings
 from wizloop.errors import InfrastructureError, WizloopError, unexpected
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app.command("bench")(bench.bench)
 app.command("list")(listing.list_all)
 app.command("run")(run.run)
 app.command("explain")(explain.explain)
+app.command("compare")(compare.compare)
 app.command("fit")(fit.fit)
 app.command("peer", context_settings=peer.CONTEXT)(peer.peer)
 

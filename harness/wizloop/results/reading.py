@@ -26,7 +26,8 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class StoredSample:
-    taken: datetime
+    number: int  # in the order of recording, over all runs: wall clocks are set back now and then
+    taken: datetime | None  # None: not known, in a file
     sample: Sample
 
 
@@ -66,10 +67,10 @@ def _figures(database: Database, of_runs: Sequence[int]) -> list[StoredFigure]:
     findings_of: dict[int, list[FindingRow]] = {}
     with database.reading() as connection:
         rows = connection.execute(select(table).where(table.c.run_id.in_(of_runs)).order_by(table.c.id)).all()
-        query = select(samples).join(table).where(table.c.run_id.in_(of_runs)).order_by(samples.c.taken, samples.c.id)
+        query = select(samples).join(table).where(table.c.run_id.in_(of_runs)).order_by(samples.c.id)
         for row in connection.execute(query):
-            sample = Sample(row.value, row.firmware_count, row.peer_count, row.void)
-            samples_of.setdefault(row.figure_id, []).append(StoredSample(row.taken, sample))
+            sample = Sample(row.value, row.firmware_count, row.peer_count, row.void, row.host_noise_pct)
+            samples_of.setdefault(row.figure_id, []).append(StoredSample(row.id, row.taken, sample))
         query = select(findings).join(table).where(table.c.run_id.in_(of_runs)).order_by(findings.c.id)
         for row in connection.execute(query):
             found = FindingRow(row.rule, row.severity, row.seen, row.count, row.announced)

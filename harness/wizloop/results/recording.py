@@ -61,6 +61,7 @@ class Sample:
     firmware_count: int | None = None
     peer_count: int | None = None
     void: str = ""
+    host_noise_pct: float | None = None  # where time is real: of compare.noise
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,7 @@ def _add_sample(connection: Connection, figure: int, sample: Sample) -> None:
         "value": sample.value if finite else None,
         "firmware_count": sample.firmware_count,
         "peer_count": sample.peer_count,
+        "host_noise_pct": sample.host_noise_pct,
         "void": void_reason(sample),
     }
     connection.execute(insert(schema.samples).values(values))

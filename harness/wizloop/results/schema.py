@@ -34,7 +34,7 @@ from sqlalchemy import (
 
 from wizloop.errors import UsageError
 
-VERSION = 1
+VERSION = 2
 
 VIRTUAL, REAL = "virtual", "real"  # clocks: exact values, and samples
 
@@ -107,6 +107,7 @@ samples = Table(
     Column("value", Float),  # null only where void
     Column("firmware_count", BigInteger),  # what each end counted
     Column("peer_count", BigInteger),
+    Column("host_noise_pct", Float),  # while it was taken; null where time is virtual
     Column("void", Text, nullable=False),  # why this is no measurement; empty: it is one
     Index("samples_by_figure", "figure_id"),
 )
@@ -124,8 +125,13 @@ findings = Table(
     Index("findings_by_figure", "figure_id"),
 )
 
+
+def _add_host_noise(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE samples ADD COLUMN host_noise_pct DOUBLE PRECISION"))
+
+
 # From each version to the next. The statements are spelled out: the tables above are those of today.
-MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
+MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {1: _add_host_noise}
 
 _ONE_AT_A_TIME = 0x77697A6C6F6F70  # "wizloop", the key of PostgreSQL's advisory lock
 
