@@ -89,7 +89,9 @@ awaitable<void> serve_client(Session& session, Tcp::socket socket) {
     if (header->wants_reverse()) {
       co_await send_amount(session, socket, header->amount, "iperf-tcp-reverse");
     } else if (header->wants_back() && header->at_once()) {
-      boost::asio::co_spawn(session.io, send_back(session, from.address(), *header), boost::asio::detached);
+      session.part_begins();
+      boost::asio::co_spawn(session.io, send_back(session, from.address(), *header),
+                            [&session](const std::exception_ptr&) { session.part_ended(); });
     }
   }
   session.report.add("iperf-tcp", {{"from", text_of(from)},

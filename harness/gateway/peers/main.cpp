@@ -182,7 +182,7 @@ class Commands {
 int run(int argc, char** argv) {
   boost::asio::io_context io{1};
   Report report;
-  Session session{.io = io, .report = report};
+  Session session{io, report};
   CLI::App app{"Programs at the far end of a board's cable."};
   app.name("wizloop-peer");
   std::filesystem::path json;

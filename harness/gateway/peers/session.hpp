@@ -26,7 +26,10 @@ using Tcp = boost::asio::ip::tcp;
 using Udp = boost::asio::ip::udp;
 using WallClock = std::chrono::steady_clock;
 
-struct Session {
+class Session {
+ public:
+  Session(boost::asio::io_context& loop, Report& into) : io{loop}, report{into} {}
+
   boost::asio::io_context& io;
   Report& report;
   std::uint64_t transfers_left = UINT64_MAX;   // of all services; with the last one the process ends
@@ -35,8 +38,22 @@ struct Session {
   bool failed = false;  // a transfer that had to be whole was not
 
   void transfer_ended() {
-    if (--transfers_left == 0) io.stop();
+    if (transfers_left > 0) --transfers_left;
+    end_if_all_are_over();
   }
+  // A part of a transfer that goes on by itself.
+  void part_begins() { ++parts_under_way_; }
+  void part_ended() {
+    --parts_under_way_;
+    end_if_all_are_over();
+  }
+
+ private:
+  void end_if_all_are_over() {
+    if (transfers_left == 0 && parts_under_way_ == 0) io.stop();
+  }
+
+  int parts_under_way_ = 0;
 };
 
 // From the first byte to the last, by the wall clock.

@@ -32,6 +32,8 @@ const auto loopback = boost::asio::ip::address_v4::loopback();
 
 class Peers : public testing::Test {
  protected:
+  Peers() { session.transfers_left = 1; }
+
   // What was reported until all transfers had ended.
   std::string reported() {
     testing::internal::CaptureStdout();
@@ -49,7 +51,7 @@ class Peers : public testing::Test {
 
   boost::asio::io_context io{1};
   Report report;
-  Session session{.io = io, .report = report, .transfers_left = 1};
+  Session session{io, report};
 
  private:
   awaitable<void> connect(Tcp::endpoint server) {
@@ -157,7 +159,7 @@ TEST_F(Peers, TransferSendsItsRoundsToItsReceiver) {
   const Transfer transfer{.buffer_bytes = 1000, .mebibytes = 1, .rounds = 2};
   boost::asio::io_context other{1};
   Report other_report;
-  Session other_session{.io = other, .report = other_report};
+  Session other_session{other, other_report};
   co_spawn(other, receive_rounds(other_session, std::move(acceptor), transfer), detached);
   co_spawn(io, send_rounds(session, receiver, transfer), detached);
   testing::internal::CaptureStdout();
