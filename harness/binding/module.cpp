@@ -8,6 +8,7 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -28,6 +29,7 @@
 #include "harness/scenario/scenario.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/chip/chip_config.hpp"
+#include "sim/testbed/replay.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -152,7 +154,8 @@ nb::list faults() {
 
 nb::dict run(std::string scenario, std::filesystem::path board_file, std::string path, std::string library,
              std::uint64_t seed, std::map<std::string, std::string> parameters,
-             std::optional<std::filesystem::path> pcap_file, std::optional<std::filesystem::path> trace_file) {
+             std::optional<std::filesystem::path> pcap_file, std::optional<std::filesystem::path> trace_file,
+             std::optional<std::filesystem::path> transcript_file) {
   const Result<scenario::RunResult> outcome = [&] {
     const nb::gil_scoped_release without_gil;
     return scenario::run({.scenario = std::move(scenario),
@@ -162,7 +165,8 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                           .seed = seed,
                           .parameters = std::move(parameters),
                           .pcap_file = std::move(pcap_file),
-                          .trace_file = std::move(trace_file)});
+                          .trace_file = std::move(trace_file),
+                          .transcript_file = std::move(transcript_file)});
   }();
   if (!outcome) raise(outcome.error());
   const scenario::RunResult& result = outcome.value();
@@ -187,6 +191,28 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                  dicts_of(result.findings, result.announced), "unannounced", result.unannounced, "assumptions",
                  assumptions, "faults", struck, "fingerprint", fmt::format("{:016x}", result.fingerprint),
                  "supply_current_ma", result.supply_current_ma, "failure", result.failure);
+}
+
+nb::dict replay(const std::filesystem::path& file, const std::vector<std::pair<std::string, std::string>>& settings) {
+  auto transcript = testbed::TranscriptReader::open(file);
+  if (!transcript) raise(transcript.error());
+  const testbed::TranscriptHead& head = transcript.value()->head();
+  const Result<testbed::Replay> outcome = [&]() -> Result<testbed::Replay> {
+    const nb::gil_scoped_release without_gil;
+    auto model = testbed::ModelReplay::create(head, settings);
+    if (!model) return model.error();
+    return testbed::replay(*transcript.value(), *model.value());
+  }();
+  if (!outcome) raise(outcome.error());
+  const testbed::Replay& replayed = outcome.value();
+  nb::object difference = nb::none();
+  if (const auto& found = replayed.difference) {
+    difference =
+        dict_of("at_ps", found->at.time_since_epoch().count(), "byte", found->byte, "frame", found->frame, "recorded",
+                found->recorded, "replayed", found->replayed, "where", found->where, "mosi", found->mosi);
+  }
+  return dict_of("board", head.board, "seed", head.seed, "note", head.note, "settings", head.settings, "frames",
+                 replayed.frames, "bytes", replayed.bytes, "whole", replayed.whole, "difference", difference);
 }
 
 nb::dict load_board(const std::filesystem::path& file) {
@@ -236,8 +262,10 @@ NB_MODULE(_sim, module) {
   module.def("faults", &wizloop::faults, "The faults that a run can be given as fault.NAME, with their parameters.");
   module.def("rules", &wizloop::rules, "The rules that firmware is judged by, with their texts.");
   module.def("run", &wizloop::run, "scenario"_a, "board_file"_a, "path"_a, "library"_a, "seed"_a, "parameters"_a,
-             "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(),
+             "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(), "transcript_file"_a = nb::none(),
              "One run. Releases the GIL; a run that fails returns with its reason in 'failure'.");
+  module.def("replay", &wizloop::replay, "file"_a, "settings"_a,
+             "Holds a recorded SPI transcript against the chip model, up to the first difference. Releases the GIL.");
   wizloop::binding::add_testbed(module);
   wizloop::binding::add_circuitpython(module);
 }

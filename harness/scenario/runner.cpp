@@ -180,7 +180,8 @@ Result<RunResult> run(const RunRequest& request) {
   testbed::TestbedSetup around{.board = std::move(board).value(),
                                .seed = request.seed,
                                .pcap_file = request.pcap_file,
-                               .trace_file = request.trace_file};
+                               .trace_file = request.trace_file,
+                               .transcript_file = request.transcript_file};
   const ScenarioInfo info = info_of(*experiment.value());
   std::map<std::string, std::string> given;
   for (const Setting& setting : info.settings) {

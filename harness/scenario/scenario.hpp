@@ -43,6 +43,7 @@ struct RunRequest {
   std::map<std::string, std::string> parameters;  // overrides, and settings of the testbed: board.KEY, fault.NAME, ...
   std::optional<std::filesystem::path> pcap_file;
   std::optional<std::filesystem::path> trace_file;
+  std::optional<std::filesystem::path> transcript_file;  // of the SPI, for a replay
 };
 
 // An open question about the chip that came up in a run, and what the run took for its answer: chip.quirk.NAME and a

@@ -23,6 +23,8 @@ def command(request: Request) -> str:
         words += ["--pcap", str(request.pcap_file)]
     if request.trace_file is not None:
         words += ["--trace", str(request.trace_file)]
+    if request.transcript_file is not None:
+        words += ["--spi", str(request.transcript_file)]
     return shlex.join(words)
 
 

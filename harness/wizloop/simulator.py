@@ -122,6 +122,7 @@ class Request:
     parameters: dict[str, str] = field(default_factory=dict)
     pcap_file: Path | None = None
     trace_file: Path | None = None
+    transcript_file: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -416,6 +417,7 @@ def run_raw(request: Request) -> dict[str, Any]:
         parameters=request.parameters,
         pcap_file=request.pcap_file,
         trace_file=request.trace_file,
+        transcript_file=request.transcript_file,
     )
     return {**raw, "wall_s": time.perf_counter() - started}
 
@@ -441,3 +443,35 @@ def run_from(raw: dict[str, Any]) -> Run:
 def run_here(request: Request) -> Run:
     """One run in this process. Several runs belong into workers.run_all: each wants a process of its own."""
     return run_from(run_raw(request))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first byte of MISO that is not what a transcript recorded."""
+
+    at_ps: int
+    byte: int
+    frame: int
+    recorded: int
+    replayed: int
+    where: str
+    mosi: str
+
+
+@dataclass(frozen=True)
+class Replay:
+    board: str
+    seed: int
+    note: str
+    settings: tuple[tuple[str, str], ...]
+    frames: int
+    bytes: int
+    whole: bool
+    difference: Difference | None
+
+
+def replay(file: Path, settings: dict[str, str]) -> Replay:
+    """Holds a recorded SPI transcript against the chip model."""
+    raw = module().replay(file, list(settings.items()))
+    difference = None if raw["difference"] is None else Difference(**raw["difference"])
+    return Replay(**{**raw, "settings": tuple(raw["settings"]), "difference": difference})

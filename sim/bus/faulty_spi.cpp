@@ -14,9 +14,9 @@ constexpr std::uint8_t rwb_write = 0x04;
 
 }  // namespace
 
-FaultySpi::FaultySpi(chip::Chip& chip, Faults& faults)
+FaultySpi::FaultySpi(chip::Chip& chip, chip::SpiTarget& pins, Faults& faults)
     : chip_{chip},
-      target_{chip.spi()},
+      target_{pins},
       flip_{faults.point(Fault::spi_flip)},
       miso_stuck_{faults.point(Fault::spi_miso_stuck)},
       miso_contention_{faults.point(Fault::spi_miso_contention)},

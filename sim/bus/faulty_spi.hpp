@@ -2,7 +2,7 @@
 // MISO, a select that is lost, a counter torn at will. Exists only in a run that plans such a fault, so that healthy
 // wires cost nothing; until a fault strikes, the chip sees the same bytes at the same instants as without it.
 //
-//   FaultySpi wires{chip, faults};
+//   FaultySpi wires{chip, chip.spi(), faults};
 //   SpiBus bus{queue, budget, wires, ...};
 //
 // Works bit by bit in SPI mode 0: a chip that misses a clock, or sees one too many, is a bit out of step with the
@@ -22,7 +22,8 @@ namespace wizloop::bus {
 
 class FaultySpi final : public chip::SpiTarget {
  public:
-  FaultySpi(chip::Chip& chip, Faults& faults);
+  // `pins` are the chip's, or stand in front of them.
+  FaultySpi(chip::Chip& chip, chip::SpiTarget& pins, Faults& faults);
 
   // Whether a run with these faults needs it.
   static bool wanted(Faults& faults);

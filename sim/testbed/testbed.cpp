@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view board_prefix = "board.";
 constexpr std::string_view chip_prefix = "chip.";
 constexpr std::string_view fault_prefix = "fault.";
+constexpr std::string_view chip_fault_prefix = "fault.chip_";
 constexpr std::string_view link_prefix = "link.";
 constexpr std::string_view finding_prefix = "finding.";
 constexpr std::string_view suppress_prefix = "suppress.";
@@ -51,8 +52,13 @@ std::string_view setting_prefix(std::string_view name) {
   return {};
 }
 
-Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value,
-                                     Origin origin) {
+bool is_chip_setting(std::string_view name) {
+  return name.starts_with(chip_prefix) || name.starts_with(chip_fault_prefix);
+}
+
+namespace {
+
+Result<std::monostate> apply(TestbedSetup& setup, std::string_view name, std::string_view value, Origin origin) {
   const std::string_view prefix = setting_prefix(name);
   if (prefix == board_prefix) return bus::apply_override(setup.board, name.substr(prefix.size()), value);
   if (prefix == chip_prefix) return chip::set_chip_option(setup.chip, name, value);
@@ -63,6 +69,15 @@ Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name,
       fmt::format("unknown setting \"{}\", expected board.KEY, chip.OPTION, fault.NAME, link.partner, "
                   "finding.ID or suppress.ID",
                   name)};
+}
+
+}  // namespace
+
+Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value,
+                                     Origin origin) {
+  auto applied = apply(setup, name, value, origin);
+  if (applied && is_chip_setting(name)) setup.chip_settings.emplace_back(name, value);
+  return applied;
 }
 
 Testbed::~Testbed() = default;
@@ -80,6 +95,7 @@ std::optional<Error> Testbed::build() {
   if (const auto error = open_files()) return error;
   faults_.emplace(setup_.faults, queue_, random_, trace_);
   build_cable_and_chip();
+  if (const auto error = start_transcript()) return error;
   if (const auto error = build_far_end()) return error;
   link_->observe(fingerprint_observer_);
   if (pcap_) {
@@ -110,7 +126,7 @@ std::optional<Error> Testbed::open_files() {
 void Testbed::build_cable_and_chip() {
   link_.emplace(queue_, random_, net::LinkProfile{});
   if (net::LinkFaults::wanted(*faults_)) {
-    link_->on_change([this](bool up) { chip_->plug(up); });
+    link_->on_change([this](bool up) { recorder_ ? recorder_->plug(up) : chip_->plug(up); });
     link_->inject(*faults_, frames_);
   }
   if (net::FaultyPeer::wanted(*faults_)) {
@@ -124,6 +140,20 @@ void Testbed::build_cable_and_chip() {
   chip_->set_link_partner(setup_.link_partner);
   chip_->plug_in_settled();
   chip_->inject(*faults_);
+}
+
+std::optional<Error> Testbed::start_transcript() {
+  if (!setup_.transcript_file) return std::nullopt;
+  if (faults_->point(Fault::chip_brown_out) != nullptr) {
+    return Error{"a run with fault.chip_brown_out has no transcript: the supply is no part of one"};
+  }
+  auto writer = TranscriptWriter::open(
+      *setup_.transcript_file,
+      {.board = setup_.board.name, .seed = setup_.seed, .settings = setup_.chip_settings, .note = setup_.note});
+  if (!writer) return writer.error();
+  recorder_.emplace(queue_, *chip_, std::move(writer).value());
+  link_->attach(net::End::board, *recorder_);
+  return std::nullopt;
 }
 
 std::optional<Error> Testbed::build_far_end() {
@@ -140,8 +170,9 @@ std::optional<Error> Testbed::build_far_end() {
 }
 
 void Testbed::build_bus() {
-  if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, *faults_);
-  chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : chip_->spi();
+  chip::SpiTarget& pins = recorder_ ? static_cast<chip::SpiTarget&>(*recorder_) : chip_->spi();
+  if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, pins, *faults_);
+  chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : pins;
   bus_.emplace(queue_, budget_, target, setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
   bus_->inject(*faults_);
   if (faulty_spi_) faulty_spi_->on_other_device([this](bool selected) { bus_->other_select(selected); });
@@ -157,6 +188,9 @@ Account Testbed::awaited() const {
 std::optional<Error> Testbed::finish_files() {
   if (pcap_) {
     if (const auto error = pcap_->close()) return error;
+  }
+  if (recorder_) {
+    if (const auto error = recorder_->close()) return error;
   }
   if (text_trace_) return text_trace_->close();
   return std::nullopt;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -29,6 +30,7 @@
 #include "sim/net/link.hpp"
 #include "sim/net/lwip_host.hpp"
 #include "sim/net/observers.hpp"
+#include "sim/testbed/spi_recorder.hpp"
 #include "sim/wire/link_mode.hpp"
 #include "sim/wire/pcapng.hpp"
 
@@ -52,9 +54,11 @@ struct TestbedSetup {
   std::vector<Announcement> announced{};  // besides the board's; the later one of a rule counts
   std::optional<std::filesystem::path> pcap_file{};
   std::optional<std::filesystem::path> trace_file{};
-  std::string note{};          // in the capture: what ran
+  std::optional<std::filesystem::path> transcript_file{};  // of the SPI, for a replay
+  std::string note{};                                      // in the capture and the transcript: what ran
   bool write_through = false;  // captures and traces outlive a process that dies: firmware that is not ours runs here
-  wire::FrameSink* station = nullptr;  // at the far end of the cable in place of the PC
+  wire::FrameSink* station = nullptr;                                // at the far end of the cable in place of the PC
+  std::vector<std::pair<std::string, std::string>> chip_settings{};  // by apply_setting(): what a replay repeats
 };
 
 // What `name` is about: board.KEY (a number of the board file), chip.OPTION, fault.NAME, link.partner, or the id of a
@@ -65,6 +69,9 @@ std::string_view setting_prefix(std::string_view name);
 // expected.
 Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value,
                                      Origin origin = Origin::command);
+
+// Whether this setting, known to apply_setting(), is about what the chip does inside: a replay of its pins repeats it.
+bool is_chip_setting(std::string_view name);
 
 class Testbed final : private bus::AwaitedSource {
  public:
@@ -107,6 +114,7 @@ class Testbed final : private bus::AwaitedSource {
   std::optional<Error> build();
   std::optional<Error> open_files();
   void build_cable_and_chip();
+  std::optional<Error> start_transcript();
   std::optional<Error> build_far_end();
   void build_bus();
   Account awaited() const override;
@@ -123,6 +131,7 @@ class Testbed final : private bus::AwaitedSource {
   std::optional<net::FaultyPeer> faulty_peer_;
   std::optional<net::Link> link_;
   std::optional<chip::Chip> chip_;
+  std::optional<SpiRecorder> recorder_;
   std::optional<bus::FaultySpi> faulty_spi_;
   std::optional<bus::FaultyIntn> faulty_intn_;
   std::optional<bus::SpiBus> bus_;

@@ -224,6 +224,7 @@ def fake_simulator() -> ModuleType:
         parameters: dict[str, str],
         pcap_file: Path | None,
         trace_file: Path | None,
+        transcript_file: Path | None,
     ) -> dict[str, Any]:
         board = load_board(board_file)
         ends = parameters.get("fail", "")

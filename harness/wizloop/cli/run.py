@@ -40,6 +40,7 @@ def run(
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as JSON too.")] = None,
     pcap: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the frames on the wire (pcapng).")] = None,
     trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the events as text.")] = None,
+    spi: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the SPI transcript for `replay`.")] = None,
     record: recording.RecordOption = False,
     label: recording.LabelOption = None,
     database: recording.DatabaseOption = None,
@@ -47,11 +48,11 @@ def run(
     """Run one scenario and show its figures, time budget, findings and fingerprint.
 
     If it fails, the last line is the command that repeats it. A run that is interrupted leaves behind what it has
-    written to --pcap and --trace up to then.
+    written to --pcap, --trace and --spi up to then.
     """
-    output.refuse_one_file_for_two(pcap=pcap, trace=trace, json=json)
+    output.refuse_one_file_for_two(pcap=pcap, trace=trace, spi=spi, json=json)
     loaded = load_board(boards.find(board))
-    request = Request(scenario, loaded.file, path, library, seed, parse_settings(set_ or []), pcap, trace)
+    request = Request(scenario, loaded.file, path, library, seed, parse_settings(set_ or []), pcap, trace, spi)
     check(request, loaded)
     with recording.store(record, label, database) as store:
         (result,) = run_all([request])

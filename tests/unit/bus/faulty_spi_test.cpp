@@ -25,7 +25,7 @@ class FaultySpiTest : public testing::Test {
  protected:
   void plan(std::string_view name, std::string_view text, std::uint64_t seed = 1) {
     faults.emplace(board.queue, board.trace, test::PlannedFaults::Texts{{name, text}}, seed);
-    wires.emplace(board.chip, **faults);
+    wires.emplace(board.chip, board.chip.spi(), **faults);
   }
   // One SPI frame over the faulty wires; what the controller saw on MISO.
   Octets frame(const Octets& mosi) {
