@@ -9,12 +9,14 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/capi/bed.hpp"
 #include "sim/capi/boards.hpp"
 #include "sim/capi/wizloop.h"
+#include "sim/core/nearest.hpp"
 
 using namespace wizloop;
 using namespace wizloop::capi;
@@ -834,11 +836,21 @@ int wizloop_failing(wizloop_t* handle) {
   return outside(handle, [](Bed& bed) { return as_int(bed.failing()); });
 }
 
+namespace {
+
+int no_such_rule(std::string_view id) {
+  std::vector<std::string_view> known;
+  for (std::size_t i = 0; i < rule_count; ++i) known.push_back(text_of(static_cast<Rule>(i)).id);
+  return fail(WIZLOOP_E_ARGUMENT, fmt::format("there is no rule \"{}\"; the nearest is {}", id, nearest(id, known)));
+}
+
+}  // namespace
+
 int wizloop_announce(wizloop_t* handle, const char* rule, const char* reason) {
   if (rule == nullptr || reason == nullptr) return fail(WIZLOOP_E_ARGUMENT, "rule or reason is NULL");
   if (*reason == '\0') return fail(WIZLOOP_E_ARGUMENT, "an announcement wants a reason");
   const auto known = rule_of(rule);
-  if (!known) return fail(WIZLOOP_E_ARGUMENT, fmt::format("there is no rule \"{}\"", rule));
+  if (!known) return no_such_rule(rule);
   return outside(handle, [&](Bed& bed) {
     bed.testbed().findings().announce({*known, reason});
     return WIZLOOP_OK;
@@ -849,7 +861,7 @@ const char* wizloop_announced(wizloop_t* handle, const char* rule) {
   const char* reason = nullptr;
   outside(handle, [&](Bed& bed) {
     const auto known = rule != nullptr ? rule_of(rule) : std::nullopt;
-    if (!known) return fail(WIZLOOP_E_ARGUMENT, fmt::format("there is no rule \"{}\"", rule != nullptr ? rule : ""));
+    if (!known) return no_such_rule(rule != nullptr ? rule : "");
     const Announcement* const announcement = bed.testbed().findings().announced(*known);
     if (announcement == nullptr) return WIZLOOP_OK;
     bed.text = announcement->reason;

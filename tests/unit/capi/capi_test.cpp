@@ -158,7 +158,8 @@ TEST(CapiSpi, ReadWithNoResetIsFound) {
   wizloop_announce(bed, "access-before-pll-lock", "a cold start that waits elsewhere");
   EXPECT_STREQ(wizloop_announced(bed, "access-before-pll-lock"), "a cold start that waits elsewhere");
   EXPECT_EQ(wizloop_announced(bed, "no-such-rule"), nullptr);
-  EXPECT_STREQ(wizloop_error(), "there is no rule \"no-such-rule\"");
+  EXPECT_EQ(wizloop_announce(bed, "endless-pol", "a typo"), WIZLOOP_E_ARGUMENT);
+  EXPECT_STREQ(wizloop_error(), "there is no rule \"endless-pol\"; the nearest is endless-poll");
   EXPECT_EQ(wizloop_failing(bed), 0);
   EXPECT_EQ(wizloop_destroy(bed), WIZLOOP_OK);
 }
