@@ -202,6 +202,8 @@ class Testbed:
         poll_limit_s: float = 60,
         run_limit_s: float = 24 * 3600,
     ) -> None:
+        if settings is not None and not isinstance(settings, Mapping):
+            raise TypeError(f"settings is a {type(settings).__name__}, expected a mapping: {{'chip.preset': 'strict'}}")
         if not 0 <= seed < 2**64:
             raise UsageError(f"seed {seed}, expected 0 to 2**64 - 1")
         self.name = name

@@ -66,6 +66,11 @@ def test_any_split_of_a_frame_reads_the_same(testbed):
     assert testbed.findings == ()
 
 
+def test_settings_that_are_no_mapping_are_refused_by_type():
+    with pytest.raises(TypeError, match="settings is a list, expected a mapping"):
+        Testbed(settings=["chip.preset=strict"])
+
+
 def test_time_passes_only_when_firmware_lets_it(testbed):
     assert testbed.now == 0
     testbed.advance(0.25)

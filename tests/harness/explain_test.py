@@ -14,7 +14,7 @@ def test_a_finding_shows_cause_cure_and_how_to_accept_it(fake, wizloop):
         "  error      firmware does not do what the datasheet asks for; fails a run unless announced",
         "  accept it  wizloop run ... --set finding.write-beyond-free=WHY, or suppress.write-beyond-free=WHY to leave it "
         'out of the report too; for all runs on a board [[announce]] with rule = "write-beyond-free" and a reason, in its '
-        "file",
+        'file; of a driver test ANNOUNCE "write-beyond-free=WHY", or announce() of its testbed',
     ]
 
 

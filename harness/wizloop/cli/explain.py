@@ -90,7 +90,8 @@ def _rule(rule: Rule) -> list[Text]:
     section = "no section of the datasheet" if rule.section == "-" else f"W5500 datasheet {rule.section}"
     announcement = (
         f"wizloop run ... --set finding.{rule.id}=WHY, or suppress.{rule.id}=WHY to leave it out of the report too; "
-        f'for all runs on a board [[announce]] with rule = "{rule.id}" and a reason, in its file'
+        f'for all runs on a board [[announce]] with rule = "{rule.id}" and a reason, in its file; of a driver test '
+        f'ANNOUNCE "{rule.id}=WHY", or announce() of its testbed'
     )
     return _titled(
         rule.id,
