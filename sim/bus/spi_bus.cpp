@@ -100,7 +100,7 @@ std::size_t SpiBus::move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std
   while (done < count) {
     if (watch_.at_boundary()) [[unlikely]]
       pass_boundary();
-    const Instant horizon = std::min(limit, queue_.next_deadline());
+    const Instant horizon = std::min(limit, queue_.quiet_until());
     const std::size_t quiet = std::min(count - done, target_.quiet_bytes());
     std::size_t together = 0;
     if (horizon > queue_.now()) {
@@ -186,9 +186,9 @@ void SpiBus::spend(Duration duration, Account account) {
 }
 
 void SpiBus::sleep_one_event(Instant deadline) {
-  const Instant until = std::min(deadline, queue_.next_deadline());
-  budget_.charge_wait(until - queue_.now());
-  queue_.advance_to(until);
+  const Instant since = queue_.now();
+  queue_.wait_for_events(deadline);
+  budget_.charge_wait(queue_.now() - since);
 }
 
 }  // namespace wizloop::bus

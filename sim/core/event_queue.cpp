@@ -15,6 +15,10 @@ EventQueue::EventQueue() {
 }
 
 EventQueue::EventId EventQueue::schedule_at(Instant at, Callback callback) {
+  return schedule_in_order(at, next_sequence_++, std::move(callback));
+}
+
+EventQueue::EventId EventQueue::schedule_in_order(Instant at, std::uint64_t sequence, Callback&& callback) {
   WIZ_ASSERT(at >= now_);
   if (first_free_ == UINT32_MAX) {
     first_free_ = static_cast<std::uint32_t>(slots_.size());
@@ -24,9 +28,9 @@ EventQueue::EventId EventQueue::schedule_at(Instant at, Callback callback) {
   Slot& slot = slots_[index];
   first_free_ = slot.next_free;
   slot.callback = std::move(callback);
-  heap_.push_back({at, next_sequence_++, index, slot.generation});
+  heap_.push_back({at, sequence, index, slot.generation});
   sift_up(heap_.size() - 1);
-  note_front();
+  if (at < quiet_until_) quiet_until_ = at;
   return {index, slot.generation};
 }
 
@@ -42,13 +46,23 @@ bool EventQueue::cancel(EventId id) {
 
 bool EventQueue::run_next() {
   if (heap_.empty()) return false;
+  horizon_ = heap_.front().at;
   run_front();
+  set_horizon(Instant::max());
   return true;
 }
 
 void EventQueue::run_due(Instant to) {
+  if (running_fiber_ != nullptr) return running_fiber_->wait_until(to);
+  horizon_ = to;  // which the first event makes known
   while (!heap_.empty() && heap_.front().at <= to) run_front();
   now_ = to;
+  set_horizon(Instant::max());
+}
+
+void EventQueue::wait_for_events(Instant deadline) {
+  if (running_fiber_ != nullptr) return running_fiber_->wait_for_events(deadline);
+  advance_to(std::min(deadline, next_deadline()));
 }
 
 void EventQueue::run_front() {
@@ -65,6 +79,20 @@ void EventQueue::run_front() {
   running_ = true;
   callback();
   running_ = false;
+  if (!sleepers_.empty() && entry.sequence < last_of_instant) [[unlikely]] {
+    const bool more_at_this_instant = next_deadline() == entry.at && heap_.front().sequence < last_of_instant;
+    if (!more_at_this_instant) wake_sleepers();
+  }
+}
+
+// Each looks, at this very instant, whether what it waits for has come, before any of them moves time.
+void EventQueue::wake_sleepers() {
+  const Instant horizon = horizon_;
+  set_horizon(now_);
+  std::swap(sleepers_, woken_);
+  for (Foreground* sleeper : woken_) sleeper->go_on();
+  woken_.clear();
+  set_horizon(horizon);
 }
 
 void EventQueue::pop_front() {
@@ -74,8 +102,15 @@ void EventQueue::pop_front() {
 }
 
 void EventQueue::drop_cancelled_front() {
-  while (!heap_.empty() && slots_[heap_.front().slot].generation != heap_.front().generation) pop_front();
-  note_front();
+  while (!heap_.empty()) {
+    const Entry& front = heap_.front();
+    if (slots_[front.slot].generation == front.generation) {
+      quiet_until_ = std::min(front.at, horizon_);
+      return;
+    }
+    pop_front();
+  }
+  quiet_until_ = horizon_;
 }
 
 void EventQueue::sift_up(std::size_t index) {

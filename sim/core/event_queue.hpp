@@ -6,8 +6,12 @@
 //   EventQueue queue;
 //   queue.schedule(200ms, [&] { retransmit(); });
 //   queue.advance_to(queue.now() + 1s);
+//
+// One firmware runs on the caller's stack, the main stack. Several run beside each other on stacks of their own
+// (fiber.hpp), with the same calls and the same result; the main stack then moves time for all of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -33,7 +37,10 @@ class EventQueue {
   Instant now() const { return now_; }
 
   // Instant::max() when nothing is scheduled.
-  Instant next_deadline() const { return next_deadline_; }
+  Instant next_deadline() const { return heap_.empty() ? Instant::max() : heap_.front().at; }
+
+  // Before this instant nothing happens but what the caller does: no event, no other firmware, no input.
+  Instant quiet_until() const { return quiet_until_; }
 
   // Schedules for an instant that must not lie in the past.
   EventId schedule_at(Instant at, Callback callback);
@@ -44,19 +51,39 @@ class EventQueue {
 
   // Runs all events due up to and including `to`, each at its own instant, and leaves now() at `to`.
   void advance_to(Instant to) {
-    if (next_deadline() > to) [[likely]] {
+    if (quiet_until_ > to) [[likely]] {
       now_ = to;
     } else {
       run_due(to);
     }
   }
 
-  // Runs the next event, however far away; false if there is none.
+  // Firmware sleeps: runs the events of the next instant that has any, if that is not after `deadline`; now() is then
+  // that instant, or else `deadline`.
+  void wait_for_events(Instant deadline);
+
+  // Runs the next event, however far away; false if there is none. Not for firmware.
   bool run_next();
+
+  // The caller is firmware on a stack of its own.
+  bool on_fiber() const { return running_fiber_ != nullptr; }
 
   std::uint64_t events_run() const { return events_run_; }
 
  private:
+  friend class Fiber;
+  // Firmware on a stack of its own, as the queue sees it. Both calls return when their time has come, the main stack
+  // having run events meanwhile.
+  class Foreground {
+   public:
+    virtual void wait_until(Instant to) = 0;
+    virtual void wait_for_events(Instant deadline) = 0;
+    virtual void go_on() = 0;  // on the main stack: returns once the firmware waits again or has ended
+
+   protected:
+    ~Foreground() = default;
+  };
+
   struct Entry {
     Instant at;
     std::uint64_t sequence;
@@ -69,23 +96,36 @@ class EventQueue {
     std::uint32_t next_free = UINT32_MAX;
   };
 
+  // The sequence of an event with this bit comes after that of any without: after all events of its instant, those
+  // still to be scheduled included. So firmware that goes on at an instant finds its events done.
+  static constexpr std::uint64_t last_of_instant = std::uint64_t{1} << 63;
+
+  EventId schedule_in_order(Instant at, std::uint64_t sequence, Callback&& callback);
   void run_due(Instant to);
   void run_front();
+  void wake_sleepers();
+  void set_horizon(Instant horizon) {
+    horizon_ = horizon;
+    quiet_until_ = std::min(next_deadline(), horizon);
+  }
   void pop_front();
   void drop_cancelled_front();
-  void note_front() { next_deadline_ = heap_.empty() ? Instant::max() : heap_.front().at; }
   static bool before(const Entry& a, const Entry& b) { return a.at != b.at ? a.at < b.at : a.sequence < b.sequence; }
   void sift_up(std::size_t index);
   void sift_down(std::size_t index);
 
   Instant now_{};
-  Instant next_deadline_ = Instant::max();
+  Instant quiet_until_ = Instant::max();  // the next deadline or the horizon, whichever is earlier
+  Instant horizon_ = Instant::max();  // where fibers hand back to the main stack, which has been told to go no further
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_run_ = 0;
   bool running_ = false;
   std::vector<Entry> heap_;  // 4-ary; the front entry is never a cancelled one
   std::vector<Slot> slots_;
   std::uint32_t first_free_ = UINT32_MAX;
+  Foreground* running_fiber_ = nullptr;
+  std::vector<Foreground*> sleepers_;  // want to look after the next events; in the order in which they fell asleep
+  std::vector<Foreground*> woken_;
 };
 
 }  // namespace wizloop
