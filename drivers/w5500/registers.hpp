@@ -55,6 +55,7 @@ enum class SocketRegister : uint16_t {
   Sn_DIPR = 0x000C,   // 4 bytes
   Sn_DPORT = 0x0010,  // 2 bytes
   Sn_MSSR = 0x0012,   // 2 bytes
+  Sn_PROTO = 0x0014,  // of IPRAW; not in the datasheet but in WIZnet's IPRAW application note
   Sn_TOS = 0x0015,
   Sn_TTL = 0x0016,
   Sn_RXBUF_SIZE = 0x001E,  // KiB
@@ -112,7 +113,7 @@ struct PHYCFGR {
 };
 
 struct Sn_MR {
-  enum Protocol : uint8_t { CLOSED = 0x00, TCP = 0x01, UDP = 0x02, MACRAW = 0x04 };
+  enum Protocol : uint8_t { CLOSED = 0x00, TCP = 0x01, UDP = 0x02, IPRAW = 0x03, MACRAW = 0x04 };
   enum Bit : uint8_t { ND = 0x20 };  // TCP: acknowledge at once
   uint8_t raw;
 };

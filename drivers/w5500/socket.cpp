@@ -19,7 +19,7 @@ uint16_t advanced(uint16_t pointer, uint16_t count) { return static_cast<uint16_
 }  // namespace
 
 Error Socket::open_as(uint8_t mode, uint16_t local_port, Sn_SR opened) {
-  if (number_ >= socket_count || local_port == 0) return Error::invalid_argument;
+  if (number_ >= socket_count) return Error::invalid_argument;
   Error error = close_now();
   if (error != Error::none) return error;
   events_ = 0;

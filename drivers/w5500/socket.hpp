@@ -194,22 +194,14 @@ struct Datagram {
   uint16_t stored;  // of it in the caller's buffer; less than size: the rest is lost
 };
 
-class UdpSocket : public Socket {
+// What UDP and IPRAW (ipraw_socket.hpp) share: each SEND is a datagram, and each datagram received has a header in the
+// RX ring. IPRAW knows no ports: they are 0, and stay out of headers and registers.
+class DatagramSocket : public Socket {
  public:
-  static constexpr uint16_t max_payload = 1472;
-
-  UdpSocket(Chip& chip, uint8_t number) : Socket(chip, number) {}
-
-  Result<void> open(uint16_t local_port);
-
-  // One datagram of 1 to 1472 bytes that fits the TX ring. Returns once the chip has it; that ARP stayed unanswered is
-  // known later and reported by flush() or by the next call, which then sends nothing: peer_timeout.
-  Result<void> send_to(const Endpoint& to, const uint8_t* data, uint16_t count, uint32_t timeout_us = 2000000);
+  // Whether the chip has sent the last datagram: peer_timeout if ARP stayed unanswered.
   Result<void> flush(uint32_t timeout_us = 2000000);
 
-  // The same in steps, for those who never have all of it in RAM: to whom, then the payload piece by piece into the TX
-  // ring, then SEND. Waits in the first step only, for the last datagram to leave.
-  Result<void> start_datagram(const Endpoint& to, uint32_t timeout_us = 2000000);
+  // The payload of a started datagram, piece by piece into the TX ring; then SEND.
   Result<void> append(const uint8_t* data, uint16_t count);
   Result<void> send_datagram();
 
@@ -229,7 +221,23 @@ class UdpSocket : public Socket {
   // CLOSE: at once; a datagram that has not left yet is lost.
   Result<void> close();
 
+ protected:
+  enum class Kind : uint8_t { udp, ipraw };
+
+  DatagramSocket(Chip& chip, uint8_t number, Kind kind) : Socket(chip, number), kind_(kind) {}
+  ~DatagramSocket() = default;
+
+  bool is_open() const { return open_; }
+  Error open_as(uint8_t mode, uint16_t local_port);
+  Error send_whole(const Endpoint& to, const uint8_t* data, uint16_t count, uint32_t timeout_us);
+  Error start(const Endpoint& to, uint32_t timeout_us);
+
  private:
+  Sn_SR opened() const { return kind_ == Kind::udp ? Sn_SR::SOCK_UDP : Sn_SR::SOCK_IPRAW; }
+  // In registers and in headers: with the port, or without.
+  uint8_t address_bytes() const { return kind_ == Kind::udp ? endpoint_bytes : uint8_t{4}; }
+  uint16_t largest() const { return smaller(kind_ == Kind::udp ? uint16_t{1472} : uint16_t{1480}, tx_bytes()); }
+
   Error finish(const Deadline& deadline);
   Error address(const Endpoint& to);
   // Whether `wanted` bytes wait. Looks once more if the counter says no, before the ring is emptied for nothing: a
@@ -239,12 +247,30 @@ class UdpSocket : public Socket {
   // A datagram that was found, into the caller's buffer.
   Result<Datagram> take(const Result<Datagram>& found, uint8_t* data, uint16_t capacity);
 
+  Kind kind_;
   bool open_ = false;
   bool addressed_ = false;  // destination_ is in Sn_DIPR and Sn_DPORT
   uint8_t destination_[endpoint_bytes] = {};
   uint16_t in_flight_ = 0;  // bytes of the SEND under way
   uint16_t appended_ = 0;   // payload bytes of the datagram that is being made
   uint16_t unread_ = 0;     // payload bytes left of the current datagram
+};
+
+class UdpSocket : public DatagramSocket {
+ public:
+  static constexpr uint16_t max_payload = 1472;
+
+  UdpSocket(Chip& chip, uint8_t number) : DatagramSocket(chip, number, Kind::udp) {}
+
+  Result<void> open(uint16_t local_port);
+
+  // One datagram of 1 to 1472 bytes that fits the TX ring. Returns once the chip has it; that ARP stayed unanswered is
+  // known later and reported by flush() or by the next call, which then sends nothing: peer_timeout.
+  Result<void> send_to(const Endpoint& to, const uint8_t* data, uint16_t count, uint32_t timeout_us = 2000000);
+
+  // The same in steps, for those who never have all of it in RAM: to whom, then append(), then send_datagram(). Waits
+  // in the first step only, for the last datagram to leave.
+  Result<void> start_datagram(const Endpoint& to, uint32_t timeout_us = 2000000);
 };
 
 }  // namespace w5500

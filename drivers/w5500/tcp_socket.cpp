@@ -15,6 +15,7 @@ bool is_every(const uint8_t (&ip)[4], uint8_t value) {
 }  // namespace
 
 Result<void> TcpSocket::open(uint16_t local_port) {
+  if (local_port == 0) return Error::invalid_argument;
   connected_ = false;
   const uint8_t mode = static_cast<uint8_t>(Sn_MR::TCP | (options_.immediate_ack ? Sn_MR::ND : 0));
   const Error error = open_as(mode, local_port, Sn_SR::SOCK_INIT);

@@ -354,7 +354,7 @@ void FakeW5500::perform(unsigned n, std::uint8_t command) {
   const bool tcp = is_tcp(socket(n, 0x00));
   switch (command) {
     case 0x01:
-      set_state(n, tcp ? 0x13 : 0x22);
+      set_state(n, tcp ? 0x13 : (socket(n, 0x00) & 0x0F) == 3 ? 0x32 : 0x22);
       set_tx_pointers(n, 0);
       set_rx_pointers(n, 0);
       break;

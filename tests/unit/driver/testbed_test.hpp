@@ -38,6 +38,12 @@ class TestbedTest : public testing::TestWithParam<BusKind> {
     ASSERT_TRUE(chip->reset());
   }
 
+  // And the board has its address.
+  void build_with_address(const Settings& settings = {}) {
+    build(settings);
+    ASSERT_TRUE(chip->set_network({{0x02, 0, 0, 0, 0, 0x20}, {192, 168, 1, 20}, {255, 255, 255, 0}, {}}));
+  }
+
   void TearDown() override {
     if (bed == nullptr) return;
     for (const Rule rule : bed->findings().failing()) ADD_FAILURE() << "finding: " << text_of(rule).id;
@@ -71,6 +77,12 @@ class TestbedTest : public testing::TestWithParam<BusKind> {
     idle(1ms);
   }
 
+  // The other station sends an IP packet to the board.
+  void arrive(std::uint8_t protocol, const Bytes& payload, wire::Ipv4Address from) {
+    neighbour_.send_packet(protocol, payload, from);
+    idle(1ms);
+  }
+
   std::unique_ptr<testbed::Testbed> bed;
   std::optional<SimPort> port;
   std::optional<w5500::Chip> chip;
@@ -92,8 +104,23 @@ class TestbedTest : public testing::TestWithParam<BusKind> {
       });
     }
 
+    void send_packet(std::uint8_t protocol, const Bytes& payload, wire::Ipv4Address from) {
+      wire::FramePtr frame = test_.bed->frames().take();
+      frame->size = wire::ethernet_header_bytes + wire::Ipv4Header::bytes + payload.size();
+      std::uint8_t* at = frame->bytes.data();
+      wire::EthernetHeader{testbed::board_mac, mac, wire::type_ipv4}.emit(at);
+      at += wire::ethernet_header_bytes;
+      wire::Ipv4Header{.total_length = static_cast<std::uint16_t>(wire::Ipv4Header::bytes + payload.size()),
+                       .protocol = protocol,
+                       .source = from,
+                       .destination = testbed::board_ip}
+          .emit(at);
+      std::copy(payload.begin(), payload.end(), at + wire::Ipv4Header::bytes);
+      frame->pad();
+      test_.bed->link().transmitter(net::End::host).accept(std::move(frame), test_.bed->now());
+    }
+
     void say(wire::Arp::Operation operation, wire::Ipv4Address own, const wire::MacAddress& to, wire::Ipv4Address ip) {
-      constexpr wire::MacAddress mac = {0x02, 0, 0, 0, 0, 0x99};
       wire::FramePtr frame = test_.bed->frames().take();
       frame->size = wire::ethernet_header_bytes + wire::Arp::bytes;
       wire::EthernetHeader{to, mac, wire::type_arp}.emit(frame->bytes.data());
@@ -105,6 +132,8 @@ class TestbedTest : public testing::TestWithParam<BusKind> {
     wire::Ipv4Address occupied = 0;
 
    private:
+    static constexpr wire::MacAddress mac = {0x02, 0, 0, 0, 0, 0x99};
+
     TestbedTest& test_;
   };
 
