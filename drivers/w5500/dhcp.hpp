@@ -9,7 +9,7 @@
 // or, where nothing else is to be done meanwhile: if (!dhcp.acquire(30000000)) ...
 //
 // poll() looks at what has come and sends what is due; it waits for the chip alone, some milliseconds at most. Messages
-// are made and read in pieces of 64 bytes in the chip's own memory, so that no buffer is needed: about 300 bytes of
+// are made and read in pieces of 64 bytes in the chip's own memory, so that no buffer is needed: about 400 bytes of
 // stack. The socket's rings have to be 1 KiB at least; while bound and not renewing, the socket is closed.
 //
 // What it does on its own:

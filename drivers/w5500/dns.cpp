@@ -29,7 +29,7 @@ constexpr uint8_t max_labels = 128;
 constexpr uint8_t rounds = 3;
 constexpr uint32_t first_wait_us = 1000000;
 constexpr uint32_t chip_patience_us = 1000;
-constexpr uint32_t poll_interval_us = 100;
+constexpr uint32_t poll_interval_us = 1000;
 constexpr uint8_t messages_per_poll = 4;
 
 uint8_t lower(uint8_t letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<uint8_t>(letter + 32) : letter; }

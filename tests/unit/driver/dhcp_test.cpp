@@ -190,8 +190,8 @@ TEST_P(DhcpTest, RenewsAtT1WithItsServer) {
 TEST_P(DhcpTest, RenewsForHoursAndKeepsRightAcrossTheWrapOfTheClock) {
   begin({.lease_s = 3600}, {.probe = false});
   ASSERT_TRUE(reach(DhcpState::bound, 5s));
-  poll_for(3h, 10s);  // the clock wraps each 71.6 minutes
-  EXPECT_EQ(server->counters().acks, 6u);
+  poll_for(110min, 10s);  // the clock wraps after 71.6 minutes
+  EXPECT_EQ(server->counters().acks, 4u);
   EXPECT_EQ(server->counters().discovers, 1u);
   EXPECT_EQ(sipr(), pool_start);
 }
@@ -264,7 +264,7 @@ TEST_P(DhcpTest, ANakWhileRenewingTakesTheAddressAway) {
 TEST_P(DhcpTest, AnInfiniteLeaseIsNeverRenewed) {
   begin({.lease_s = DhcpServer::infinite}, {.probe = false});
   ASSERT_TRUE(reach(DhcpState::bound, 5s));
-  poll_for(4h, 1h);
+  poll_for(2h, 1h);
   EXPECT_EQ(server->counters().requests, 1u);
   EXPECT_EQ(sipr(), pool_start);
 }

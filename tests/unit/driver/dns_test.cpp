@@ -25,8 +25,7 @@ constexpr std::uint8_t absent_then_pc[2][4] = {{192, 168, 1, 77}, {192, 168, 1, 
 class DnsTest : public TestbedTest {
  protected:
   void build_board(const Settings& settings = {}) {
-    build(settings);
-    ASSERT_TRUE(chip->set_network({{0x02, 0, 0, 0, 0, 0x20}, {192, 168, 1, 20}, {255, 255, 255, 0}, {}}));
+    build_with_address(settings);
     dns.emplace(*chip, std::uint8_t{6}, buffer.data(), static_cast<std::uint16_t>(buffer.size()), 1u);
   }
   void begin(DnsServer::Config config = {}, const Settings& settings = {}) {
