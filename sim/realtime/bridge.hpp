@@ -1,7 +1,7 @@
 // A cable from the simulated wire to a network of the host: what the board sends goes out there, what comes in there
 // goes to the board. Which one to take, and what each can do: README.md.
 //
-//   BridgeSite site{io, queue, frames, [](const std::string& news) { ... }};
+//   BridgeSite site{io, queue, frames, [](const std::string& news) { ... }, [&] { pacer.catch_up(); }};
 //   Result<std::unique_ptr<Bridge>> bridge = open_bridge(parse_net("slirp:hostfwd=tcp:5001:5001").value(), site);
 //   bridge.value()->plug_into(link, End::host);
 //   ...                                           // a loop that runs io and moves the queue, such as the pacer
@@ -28,6 +28,9 @@ struct BridgeSite {
   EventQueue& queue;
   wire::FramePool& frames;
   std::function<void(const std::string&)> report{};  // one sentence, when something changes on the host's side
+  // Called before anything from the host is taken: moves the queue to the instant that belongs to this moment, which
+  // waiting has left behind. Without it, what comes in is taken to have come when the waiting began.
+  std::function<void()> catch_up{};
 };
 
 // Frames. Each one that came in is in exactly one of these.
@@ -69,6 +72,11 @@ class Bridge : public wire::FrameSink {
   virtual void on_plugged_in() = 0;
   // False: the host did not take it.
   virtual bool send_to_host(Bytes frame) = 0;
+
+  // First in each handler of the io_context.
+  void begin_input() const {
+    if (site_.catch_up) site_.catch_up();
+  }
 
   // Pads a frame, and puts it on the cable behind those that wait already.
   void send_to_board(wire::FramePtr frame);

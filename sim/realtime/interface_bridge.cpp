@@ -20,7 +20,9 @@ void InterfaceBridge::watch_interface() {
 void InterfaceBridge::wait_for_frames() {
   descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                          [this](const boost::system::error_code& error) {
-                           if (!error) receive();  // else the bridge has gone
+                           if (error) return;  // the bridge has gone
+                           begin_input();
+                           receive();
                          });
 }
 

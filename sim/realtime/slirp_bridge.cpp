@@ -210,6 +210,7 @@ class SlirpBridge final : public Bridge {
   void wait_for_sockets() {
     ready_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& error) {
       if (error) return;  // the bridge has gone
+      begin_input();
       if (cable_has_room()) {
         round();
         wait_for_sockets();

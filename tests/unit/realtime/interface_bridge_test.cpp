@@ -149,6 +149,17 @@ TEST_F(Veth, PingReachesTheBoard) {
   EXPECT_THAT(ping({"-c", "1", "-M", "do", "-s", "1473"}), HasSubstr("message too long"));
 }
 
+TEST_F(Veth, PingTakesAtLeastItsTimeOnTheWire) {
+  plug_in("veth:wiz0");
+  Program program{{"ping", "-n", "-i", "0.005", "-c", "20", "-s", "1472", "192.168.1.20"}};
+  ASSERT_TRUE(board.run_until([&] { return program.ended(); }));
+  const std::string before = "rtt min/avg/max/mdev = ";
+  const std::size_t at = program.output().find(before);
+  ASSERT_NE(at, std::string::npos) << program.output();
+  const auto shortest_us = static_cast<std::int64_t>(1000 * std::stod(program.output().substr(at + before.size())));
+  EXPECT_GE(microseconds(shortest_us), 2 * wire::time_on_wire(wire::max_frame_bytes, board.link.bit_rate()));
+}
+
 TEST_F(Veth, ArpingFindsTheBoardAndEveryFrameIsPadded) {
   plug_in("veth:wiz0");
   Program arping{{"arping", "-c", "1", "-w", "5", "-I", "host0", "192.168.1.20"}};

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -23,6 +24,8 @@ inline constexpr std::chrono::seconds longest_wait{20};  // a loaded machine tak
 
 class RealBoard {
  public:
+  using Clock = std::chrono::steady_clock;
+
   RealBoard() {
     chip.connect(link.transmitter(net::End::board));
     link.attach(net::End::board, chip);
@@ -35,29 +38,29 @@ class RealBoard {
   net::Link link{queue, board.random, {}};
   boost::asio::io_context io;
   std::vector<std::string> news;  // what a bridge has reported
-  std::uint64_t turns = 0;        // of the loop
+  Duration longest_pause{1ms};    // between two looks at what a test waits for
 
   realtime::BridgeSite site() {
-    return {io, queue, board.frames, [this](const std::string& sentence) { news.push_back(sentence); }};
+    return {io, queue, board.frames, [this](const std::string& sentence) { news.push_back(sentence); },
+            [this] { catch_up(); }};
   }
   void plug_in(realtime::Bridge& bridge) { bridge.plug_into(link, net::End::host); }
 
   // Until `done`, with the virtual clock beside the wall clock; false if it took too long.
-  bool run_until(const std::function<bool()>& done, std::chrono::steady_clock::duration limit = longest_wait) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point start = Clock::now();
-    const Instant virtual_start = queue.now();
+  bool run_until(const std::function<bool()>& done, Clock::duration limit = longest_wait) {
+    wall_start_ = Clock::now();
+    virtual_start_ = queue.now();
     while (!done()) {
-      const Clock::duration passed = Clock::now() - start;
-      if (passed > limit) return false;
-      queue.advance_to(std::max<Instant>(queue.now(), virtual_start + passed));  // commands take time too
-      const Duration until_next = queue.next_deadline() - queue.now();
-      const auto pause = std::min<Duration>(until_next, 1ms);
+      if (Clock::now() - wall_start_ > limit) return false;
+      catch_up();
+      const Duration pause = std::min<Duration>(queue.next_deadline() - queue.now(), longest_pause);
+      alarm_.expires_after(std::chrono::duration_cast<std::chrono::nanoseconds>(pause));  // run_one_for() knows only ms
+      alarm_.async_wait([](const boost::system::error_code&) {});
       io.restart();
-      io.run_one_for(std::chrono::duration_cast<std::chrono::nanoseconds>(pause));
+      io.run_one();
       io.poll();
-      ++turns;
     }
+    alarm_.cancel();
     return true;
   }
 
@@ -102,6 +105,14 @@ class RealBoard {
     board.set16(socket, chip::socket::Sn_DPORT, load16(&data[4]));
     board.send(socket, {data.begin() + 8, data.begin() + 8 + load16(&data[6])});
   }
+
+ private:
+  // Commands take time too, so the queue may be ahead.
+  void catch_up() { queue.advance_to(std::max<Instant>(queue.now(), virtual_start_ + (Clock::now() - wall_start_))); }
+
+  boost::asio::steady_timer alarm_{io};
+  Clock::time_point wall_start_;
+  Instant virtual_start_{};
 };
 
 }  // namespace wizloop::test

@@ -237,7 +237,8 @@ TEST_F(SlirpBoard, AddressesThatCannotBeAreErrorsThatSayWhatCan) {
 class SlirpScript : public testing::Test {
  protected:
   void plug_in(const std::string& spec) {
-    auto opened = open_bridge(parse_net(spec).value(), {io, queue, frames, {}});
+    auto opened =
+        open_bridge(parse_net(spec).value(), {io, queue, frames, {}, [this] { queue.advance_to(wall_clock); }});
     ASSERT_TRUE(opened) << opened.error().message;
     bridge = std::move(opened).value();
     bridge->plug_into(link, End::host);
@@ -245,9 +246,10 @@ class SlirpScript : public testing::Test {
     board.talk_to({{0x52, 0x55, 10, 0, 2, 2}, wire::ipv4(10, 0, 2, 2)});
   }
   void advance(Duration duration) {
+    wall_clock = queue.now();
     io.restart();
     io.poll();
-    queue.advance_to(queue.now() + duration);
+    queue.advance_to(wall_clock + duration);
   }
   Octets dhcp_discover() {
     wire::Dhcp discover;
@@ -260,6 +262,7 @@ class SlirpScript : public testing::Test {
 
   wire::FramePool frames;
   EventQueue queue;
+  Instant wall_clock{};
   boost::asio::io_context io;
   net::Link link{queue, Random{1}, {}};
   net::ScriptedPeer board{queue, frames, {.mac = test::chip_mac, .ip = wire::ipv4(10, 0, 2, 15)}};
@@ -312,6 +315,18 @@ TEST_F(SlirpScript, ItsTcpRetransmitsInVirtualTimeWithoutAnySocketThatIsReady) {
   ASSERT_GE(syns.size(), 3U);
   EXPECT_GE(syns[1] - syns[0], Duration{1s});
   EXPECT_GT(syns[2] - syns[1], syns[1] - syns[0]);
+}
+
+TEST_F(SlirpScript, WhatComesFromTheHostComesAtTheInstantThatTheCallerGives) {
+  const std::uint16_t port = HostSocket::free_port(SOCK_DGRAM);
+  plug_in(fmt::format("slirp:hostfwd=udp:{}:7", port));
+  HostSocket client = HostSocket::udp();
+  client.connect(port);
+  client.send(Octets{1});
+  wall_clock = Instant{300ms};
+  io.poll();
+  queue.advance_to(Instant{301ms});
+  EXPECT_EQ(board.expect(Instant{300ms}, {.kind = net::SeenFrame::Kind::arp, .target = wire::ipv4(10, 0, 2, 15)}), "");
 }
 
 TEST_F(SlirpScript, ShortAndDamagedFramesHarmNobody) {
