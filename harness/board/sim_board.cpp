@@ -31,17 +31,28 @@ SimBoard::SimBoard(std::unique_ptr<testbed::Testbed> bed, BoardSetup setup)
       console_{testbed_->queue(), testbed_->bus(), setup_.uart},
       line_memory_(setup_.line_bytes),
       data_memory_(setup_.data_bytes),
-      identity_{testbed_->board().name.c_str(), setup_.firmware.c_str(), first_network(), nullptr},
-      agent_{console_,
-             port_,
-             identity_,
-             {line_memory_.data(), setup_.line_bytes, data_memory_.data(), setup_.data_bytes}} {
+      identity_{testbed_->board().name.c_str(), setup_.firmware.c_str(), setup_.network.value_or(first_network()),
+                setup_.more_stats} {
+  start_agent();
   if (testbed_->faulty_intn() != nullptr) port_.connect_intn(*testbed_->faulty_intn());
   console_.listen([this](Bytes bytes) { on_output(bytes); });
 }
 
+void SimBoard::start_agent() {
+  agent_.emplace(console_, port_, identity_,
+                 agent::Buffers{line_memory_.data(), setup_.line_bytes, data_memory_.data(), setup_.data_bytes});
+}
+
+void SimBoard::restart() {
+  testbed_->bus().abort_dma();
+  testbed_->chip().spi().deselect();
+  testbed_->chip().note_host_restart();
+  console_.reset();
+  start_agent();
+}
+
 void SimBoard::run_once(Duration at_most) {
-  agent_.run_once(static_cast<std::uint32_t>(std::max<std::int64_t>(at_most / microseconds(1), 1)));
+  agent_->run_once(static_cast<std::uint32_t>(std::max<std::int64_t>(at_most / microseconds(1), 1)));
 }
 
 void SimBoard::run_until(Instant until) {

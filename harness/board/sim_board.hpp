@@ -30,6 +30,8 @@ struct BoardSetup {
   std::uint16_t line_bytes = 1025;  // a line of 1024 characters and its end
   std::uint16_t data_bytes = 2304;
   std::string firmware = "0.1.0";
+  std::optional<w5500::Network> network{};   // that firmware starts with; none: that of every testbed
+  agent::StatsSource* more_stats = nullptr;  // outlives the board
 };
 
 class SimBoard final {
@@ -45,7 +47,10 @@ class SimBoard final {
   Instant now() const { return testbed_->now(); }
 
   // What the main of the firmware does: greets, and then answers for ever.
-  void boot() { agent_.boot(); }
+  void boot() { agent_->boot(); }
+  // What a reset of the microcontroller does: firmware has forgotten all, UART and SPI are idle. The chip keeps what it
+  // has; boot() comes next.
+  void restart();
   void run_once(Duration at_most);
 
   // Runs the firmware until then, or longer if a verb does.
@@ -61,6 +66,7 @@ class SimBoard final {
 
  private:
   SimBoard(std::unique_ptr<testbed::Testbed> bed, BoardSetup setup);
+  void start_agent();
   void on_output(Bytes bytes);
 
   BoardSetup setup_;
@@ -70,7 +76,7 @@ class SimBoard final {
   std::vector<char> line_memory_;
   std::vector<std::uint8_t> data_memory_;
   agent::Identity identity_;
-  agent::Agent agent_;
+  std::optional<agent::Agent> agent_;
   std::string partial_;
   std::deque<std::string> lines_;
   std::deque<std::string> heard_;

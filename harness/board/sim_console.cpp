@@ -78,12 +78,23 @@ void SimConsole::write(const std::uint8_t* data, std::size_t count) {
     const std::size_t piece = std::min(count - done, setup_.tx_fifo_bytes - waiting);
     leaving_.insert(leaving_.end(), data + done, data + done + piece);
     tx_busy_until_ += byte_time_ * static_cast<std::int64_t>(piece);
-    queue_.schedule_at(tx_busy_until_, [this, piece] { deliver(piece); });
+    queue_.schedule_at(tx_busy_until_, [this, piece, start = starts_] { deliver(piece, start); });
     done += piece;
   }
 }
 
-void SimConsole::deliver(std::size_t count) {
+void SimConsole::reset() {
+  ++starts_;
+  arriving_.clear();
+  rx_.clear();
+  overrun_ = false;
+  rx_busy_until_ = queue_.now();
+  leaving_.clear();
+  tx_busy_until_ = queue_.now();
+}
+
+void SimConsole::deliver(std::size_t count, std::uint32_t start) {
+  if (start != starts_) return;
   counters_.sent += count;
   if (listener_) listener_(Bytes{leaving_.data(), count});
   leaving_.erase(leaving_.begin(), leaving_.begin() + static_cast<std::ptrdiff_t>(count));

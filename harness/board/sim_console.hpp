@@ -40,6 +40,8 @@ class SimConsole final : public agent::Console {
   void listen(Listener listener) { listener_ = std::move(listener); }
   void type(Bytes bytes);
   void type(std::string_view text);
+  // The UART loses its supply or is reset: what is in it, or on its way in either direction, is gone.
+  void reset();
   // Whether all that was typed has reached the FIFO.
   bool line_is_quiet() const { return arriving_.empty(); }
 
@@ -54,7 +56,7 @@ class SimConsole final : public agent::Console {
  private:
   void take_in();
   bool has_input();
-  void deliver(std::size_t count);
+  void deliver(std::size_t count, std::uint32_t start);
 
   EventQueue& queue_;
   bus::SpiBus& bus_;
@@ -72,6 +74,7 @@ class SimConsole final : public agent::Console {
   Instant rx_busy_until_{};
   std::vector<std::uint8_t> leaving_;
   Instant tx_busy_until_{};
+  std::uint32_t starts_ = 0;  // tells output apart that was on its way at a reset
 };
 
 }  // namespace wizloop::board
