@@ -8,6 +8,7 @@ if ! command -v simavr >/dev/null; then
   exit 77
 fi
 said=$2.said
+: >"$said"
 stdbuf -oL timeout 20 simavr -m "$1" -f 16000000 "$2" >"$said" 2>&1 &
 simulator=$!
 trap 'kill "$simulator" 2>/dev/null || true' EXIT
