@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 
 import pytest
-from conftest import REPOSITORY
+from conftest import REPOSITORY, commands_of
 from noisy_board import NoisyBoard
 from wizloop.compare import comparison, noise, steps
 from wizloop.compare.gate import BASE, NEW
@@ -470,13 +469,6 @@ def test_the_golden_figures_are_those_of_a_bench_that_is_recorded(simulator, wiz
     code, out, _ = wizloop("compare", REPOSITORY / "tests" / "golden" / "bench.json", "now", "--board", "w55rp20")
     assert code == 0, out
     assert "model:w55rp20  16 of 16 figures are the same" in out
-
-
-def commands_of(file, heading):
-    """The lines of the first block of code below a heading."""
-    _, _, below = file.read_text().partition(f"\n{heading}\n")
-    block = below.split("```")[1]
-    return [shlex.split(line, comments=True) for line in block.splitlines() if line.strip()]
 
 
 @pytest.mark.simulator

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -345,6 +346,13 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (folder / "slow.toml").write_text(SLOW_BOARD)
     monkeypatch.setattr(boards, "folder", lambda: folder)
     return folder
+
+
+def commands_of(file: Path, line: str) -> list[list[str]]:
+    """The commands of the first block of code below a line of a Markdown file, in words."""
+    _, _, below = file.read_text().partition(f"\n{line}\n")
+    block = below.split("```")[1]
+    return [shlex.split(command, comments=True) for command in block.splitlines() if command.strip()]
 
 
 Wizloop = Callable[..., tuple[int, str, str]]

@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from wizloop.cli import bench, compare, explain, fit, listing, peer, replay, run, surroundings
+from wizloop.cli import bench, compare, explain, fit, history, listing, peer, replay, run, surroundings
 from wizloop.errors import InfrastructureError, WizloopError, unexpected
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("list")(listing.list_all)
 app.command("run")(run.run)
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
+app.command("history")(history.history)
 app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)
 app.command("peer", context_settings=peer.CONTEXT)(peer.peer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,6 +60,51 @@ def figures(database: Database, of_runs: Sequence[int]) -> list[StoredFigure]:
         for figure in _figures(database, of_runs[start : start + _AT_A_TIME]):
             found[figure.run].append(figure)
     return [figure for of_run in found.values() for figure in of_run]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A figure of one run, its samples condensed."""
+
+    run: int
+    name: str
+    dut: str
+    board: str
+    path: str
+    unit: str
+    clock: str
+    predicted: float | None
+    value: float | None  # the median; None: every sample was void
+    samples: int  # of them that are no void
+    void: int
+
+
+def points(database: Database, of_runs: Sequence[int] | None = None) -> list[Point]:
+    """Of these runs, or of all, in the order of recording. For many runs: it reads no more than it returns."""
+    table, samples = schema.figures, schema.samples
+    heads = select(
+        table.c.id, table.c.run_id, table.c.name, table.c.dut, table.c.board, table.c.path, table.c.unit, table.c.clock,
+        table.c.predicted,
+    ).order_by(table.c.id)  # fmt: skip
+    measured = select(samples.c.figure_id, samples.c.value, samples.c.void)
+    found: dict[int, tuple[list[float], int]] = {}
+    with database.reading() as connection:
+        rows = connection.execute(heads).all()
+        for figure, value, void in connection.execute(measured):
+            values, voided = found.get(figure, ([], 0))
+            if void or value is None:
+                voided += 1
+            else:
+                values.append(value)
+            found[figure] = (values, voided)
+    wanted = None if of_runs is None else set(of_runs)
+    condensed = []
+    for figure, run, *head, predicted in rows:
+        if wanted is None or run in wanted:
+            values, voided = found.get(figure, ([], 0))
+            value = statistics.median(values) if values else None
+            condensed.append(Point(run, *head, predicted, value, len(values), voided))
+    return condensed
 
 
 def _figures(database: Database, of_runs: Sequence[int]) -> list[StoredFigure]:
