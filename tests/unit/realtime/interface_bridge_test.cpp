@@ -359,5 +359,15 @@ TEST_F(Tap, AnInterfaceThatCannotBeTakenIsAnErrorThatSaysWhy) {
   EXPECT_THAT(error_of("tap:lo"), HasSubstr("is not a TAP"));
 }
 
+TEST_F(Tap, ByPacketSocketAnInterfaceThatMergesFramesIsRefusedWithTheCommandThatEndsIt) {
+  command("ip tuntap add dev wiz1 mode tap");
+  command("ethtool -K wiz1 gro on");
+  EXPECT_EQ(error_of("veth:wiz1"),
+            "veth:wiz1: wiz1 changes frames on their way to a packet socket; first do: ethtool -K wiz1 gro off");
+  command("ethtool -K wiz1 gro off");
+  EXPECT_EQ(error_of("veth:wiz1"), "opened");
+  command("ip link delete wiz1");
+}
+
 }  // namespace
 }  // namespace wizloop::realtime

@@ -6,7 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <boost/asio/post.hpp>
+#include <cerrno>
 #include <filesystem>
 
 #include "sim/net/scripted_peer.hpp"
@@ -99,6 +100,32 @@ TEST_F(SlirpBoard, AConnectionToAPortWhereNobodyListensIsRefused) {
   plug_in();
   board.connect(0, gateway, HostSocket::free_port());
   EXPECT_TRUE(board.run_until([&] { return board.board.status(0) == chip::sn_sr::CLOSED; }));
+}
+
+TEST_F(SlirpBoard, AClientOfAPortWhereTheBoardDoesNotListenIsClosed) {
+  plug_in_with_forward("tcp", 5000);
+  HostSocket client = HostSocket::tcp();
+  client.connect(port);
+  EXPECT_TRUE(board.run_until([&] { return client.at_end() || errno == ECONNRESET; }));
+}
+
+TEST_F(SlirpBoard, TwoClientsAtOnceHaveAConnectionEach) {
+  plug_in_with_forward("tcp", 5000);
+  HostSocket clients[] = {HostSocket::tcp(), HostSocket::tcp()};
+  for (int i = 0; i < 2; ++i) {
+    board.listen(i, 5000);
+    clients[i].connect(port);
+    ASSERT_TRUE(board.run_until([&] { return board.board.status(i) == chip::sn_sr::ESTABLISHED; })) << i;
+  }
+  for (int i = 0; i < 2; ++i) clients[i].send(Octets{static_cast<std::uint8_t>(i)});
+  for (int i = 0; i < 2; ++i) {
+    Octets received;
+    ASSERT_TRUE(board.run_until([&] {
+      board.echo_tcp(i);
+      return !(received = clients[i].receive()).empty();
+    })) << i;
+    EXPECT_EQ(received, Octets{static_cast<std::uint8_t>(i)});
+  }
 }
 
 TEST_F(SlirpBoard, DatagramsGoBothWays) {
@@ -327,6 +354,17 @@ TEST_F(SlirpScript, WhatComesFromTheHostComesAtTheInstantThatTheCallerGives) {
   io.poll();
   queue.advance_to(Instant{301ms});
   EXPECT_EQ(board.expect(Instant{300ms}, {.kind = net::SeenFrame::Kind::arp, .target = wire::ipv4(10, 0, 2, 15)}), "");
+}
+
+TEST_F(SlirpScript, ABridgeMayEndWhileItsSocketsAreReady) {
+  const std::uint16_t port = HostSocket::free_port(SOCK_DGRAM);
+  plug_in(fmt::format("slirp:hostfwd=udp:{}:7", port));
+  HostSocket client = HostSocket::udp();
+  client.connect(port);
+  client.send(Octets{1});
+  boost::asio::post(io, [&] { bridge.reset(); });
+  advance(1s);
+  EXPECT_EQ(board.expect_silence(), "");
 }
 
 TEST_F(SlirpScript, ShortAndDamagedFramesHarmNobody) {
