@@ -18,6 +18,7 @@ void put_byte(std::uint16_t& value, std::uint16_t offset, std::uint16_t first, s
 Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& findings, const Random& random,
            const ChipConfig& config)
     : context_{queue,
+               EventScope{queue},
                frames,
                trace,
                findings,
@@ -128,11 +129,11 @@ void Chip::accept(wire::FramePtr frame, Instant at) {
   const bool has_legal_size = frame->size >= wire::min_frame_bytes && frame->size <= wire::max_frame_bytes;
   if (!phy_.link() || !frame->fcs_good || !has_legal_size) return;
   ++frames_in_reception_;
-  context_.queue.schedule_at(at + context_.latencies.use(&Latencies::frame_to_received),
-                             [this, received = std::move(frame), at, room = receiver_.room_for_datagram()] {
-                               --frames_in_reception_;
-                               receiver_.on_frame(received->data(), at, room);
-                             });
+  context_.events.schedule_at(at + context_.latencies.use(&Latencies::frame_to_received),
+                              [this, received = std::move(frame), at, room = receiver_.room_for_datagram()] {
+                                --frames_in_reception_;
+                                receiver_.on_frame(received->data(), at, room);
+                              });
 }
 
 void Chip::on_link_up(std::function<void(const wire::LinkModes&)> listener) {

@@ -8,6 +8,7 @@
 #include "sim/chip/latest_causes.hpp"
 #include "sim/chip/quirks.hpp"
 #include "sim/core/event_queue.hpp"
+#include "sim/core/event_scope.hpp"
 #include "sim/core/finding.hpp"
 #include "sim/core/random.hpp"
 #include "sim/core/trace.hpp"
@@ -17,6 +18,7 @@ namespace wizloop::chip {
 
 struct Context {
   EventQueue& queue;
+  EventScope events;
   wire::FramePool& frames;
   Trace& trace;
   Findings& findings;

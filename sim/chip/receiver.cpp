@@ -81,7 +81,7 @@ void Receiver::on_frame_begins(Bytes frame, Instant at) {
   if (load16(udp + 4) < wire::UdpHeader::bytes) return;
   const std::size_t payload_bytes = load16(udp + 4) - wire::UdpHeader::bytes;
   const Instant header_in = at + engine_.bit_rate().periods(8 * (wire::preamble_bytes + headers));
-  context_.queue.schedule_at(header_in, [this, to = ip->destination, port, payload_bytes] {
+  context_.events.schedule_at(header_in, [this, to = ip->destination, port, payload_bytes] {
     const Socket* socket = socket_for_datagram(to, port);
     room_at_header_ = socket == nullptr || engine_.has_room(*socket, payload_bytes);
   });

@@ -73,7 +73,7 @@ void SocketEngine::command(Socket& socket, std::uint8_t code) {
 void SocketEngine::command_late(Socket& socket, std::uint8_t code, Duration delay) {
   socket.command = code;
   socket.command_accepted = context_.queue.now() + delay;
-  context_.queue.schedule(delay, [this, &socket, code, epoch = socket.epoch] {
+  context_.events.schedule(delay, [this, &socket, code, epoch = socket.epoch] {
     if (socket.epoch != epoch) return;
     command(socket, code);
     socket.command_accepted = context_.queue.now();
@@ -532,7 +532,7 @@ void SocketEngine::raise_sendok(Socket& socket) {
   FaultPoint* late = context_.faults.sendok_late;
   if (lost != nullptr && lost->strikes()) return;
   if (late == nullptr || !late->strikes()) return raise(socket, sn_ir::SENDOK);
-  context_.queue.schedule(late->time("delay"), [this, &socket, epoch = socket.epoch] {
+  context_.events.schedule(late->time("delay"), [this, &socket, epoch = socket.epoch] {
     if (socket.epoch == epoch) raise(socket, sn_ir::SENDOK);
   });
 }
@@ -706,11 +706,11 @@ wire::FramePtr SocketEngine::segment_frame(Socket& socket, const TcpSegment& seg
 
 void SocketEngine::complete_after(Socket& socket, Instant last_bit) {
   ++pending_completions_;
-  context_.queue.schedule_at(last_bit + context_.latencies.use(&Latencies::frame_to_sendok),
-                             [this, &socket, epoch = socket.epoch] {
-                               --pending_completions_;
-                               if (socket.epoch == epoch && socket.sending) finish_send(socket, sn_ir::SENDOK);
-                             });
+  context_.events.schedule_at(last_bit + context_.latencies.use(&Latencies::frame_to_sendok),
+                              [this, &socket, epoch = socket.epoch] {
+                                --pending_completions_;
+                                if (socket.epoch == epoch && socket.sending) finish_send(socket, sn_ir::SENDOK);
+                              });
 }
 
 void SocketEngine::transmit_datagram(Socket& socket) {

@@ -35,7 +35,7 @@ EventQueue::EventId EventQueue::schedule_in_order(Instant at, std::uint64_t sequ
 }
 
 bool EventQueue::cancel(EventId id) {
-  if (id.slot >= slots_.size() || slots_[id.slot].generation != id.generation) return false;
+  if (!waits(id)) return false;
   Slot& slot = slots_[id.slot];
   slot.callback.reset();
   ++slot.generation;

@@ -48,6 +48,7 @@ class EventQueue {
 
   // True if the event was still waiting.
   bool cancel(EventId id);
+  bool waits(EventId id) const { return id.slot < slots_.size() && slots_[id.slot].generation == id.generation; }
 
   // Runs all events due up to and including `to`, each at its own instant, and leaves now() at `to`.
   void advance_to(Instant to) {

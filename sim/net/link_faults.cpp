@@ -26,7 +26,8 @@ LinkFaults::LinkFaults(EventQueue& queue, Faults& faults, wire::FramePool& frame
     unplug_timer_.start_at(std::max(unplug->from(), queue.now()), [this, unplug] {
       unplug->strike();
       set_up_(false);
-      if (unplug->until() != Instant::max()) unplug_timer_.start_at(unplug->until(), [this] { set_up_(true); });
+      if (unplug->until() == Instant::max()) return;
+      unplug_timer_.start_at(std::max(unplug->until(), queue_.now()), [this] { set_up_(true); });
     });
   }
   if (FaultPoint* flap = faults.point(Fault::link_flap)) {
