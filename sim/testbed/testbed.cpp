@@ -80,7 +80,14 @@ Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name,
   return applied;
 }
 
-Testbed::~Testbed() = default;
+Testbed::Testbed(TestbedSetup setup)
+    : setup_{std::move(setup)},
+      queue_{setup_.queue != nullptr ? *setup_.queue : own_queue_.emplace()},
+      random_{setup_.seed} {}
+
+Testbed::~Testbed() {
+  if (setup_.switch_port != nullptr) setup_.switch_port->unplug();
+}
 
 Result<std::unique_ptr<Testbed>> Testbed::create(TestbedSetup setup) {
   std::unique_ptr<Testbed> bed{new Testbed{std::move(setup)}};
@@ -157,6 +164,10 @@ std::optional<Error> Testbed::start_transcript() {
 }
 
 std::optional<Error> Testbed::build_far_end() {
+  if (setup_.switch_port != nullptr) {
+    setup_.switch_port->plug_into(*link_, net::End::host);
+    return std::nullopt;
+  }
   if (setup_.station != nullptr) {
     link_->attach(net::End::host, *setup_.station);
     return std::nullopt;
@@ -176,7 +187,7 @@ void Testbed::build_bus() {
   bus_.emplace(queue_, budget_, target, setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
   bus_->inject(*faults_);
   if (faulty_spi_) faulty_spi_->on_other_device([this](bool selected) { bus_->other_select(selected); });
-  if (!setup_.faults.empty()) bus_->end_run_at(Instant{longest_run_with_faults});
+  if (!setup_.faults.empty()) bus_->end_run_at(queue_.now() + longest_run_with_faults);
   if (bus::FaultyIntn::wanted(*faults_)) faulty_intn_.emplace(queue_, *chip_, *faults_);
 }
 

@@ -30,6 +30,7 @@
 #include "sim/net/link.hpp"
 #include "sim/net/lwip_host.hpp"
 #include "sim/net/observers.hpp"
+#include "sim/net/switch.hpp"
 #include "sim/testbed/spi_recorder.hpp"
 #include "sim/wire/link_mode.hpp"
 #include "sim/wire/pcapng.hpp"
@@ -56,6 +57,8 @@ struct TestbedSetup {
   std::optional<std::filesystem::path> trace_file{};
   std::optional<std::filesystem::path> transcript_file{};  // of the SPI, for a replay
   std::string note{};                                      // in the capture and the transcript: what ran
+  EventQueue* queue = nullptr;             // shared with other boards, and outlives them; null: the board's own
+  net::SwitchPort* switch_port = nullptr;  // at the far end of the cable in place of the PC; outlives the board
   bool write_through = false;  // captures and traces outlive a process that dies: firmware that is not ours runs here
   wire::FrameSink* station = nullptr;                                // at the far end of the cable in place of the PC
   std::vector<std::pair<std::string, std::string>> chip_settings{};  // by apply_setting(): what a replay repeats
@@ -100,7 +103,7 @@ class Testbed final : private bus::AwaitedSource {
   // INTn as the board sees it; null: the wire is sound, and INTn is the chip's pin.
   bus::FaultyIntn* faulty_intn() { return faulty_intn_ ? &*faulty_intn_ : nullptr; }
   bool intn_low() { return faulty_intn_ ? faulty_intn_->low() : !chip_->intn(); }
-  // Only without a `station` of one's own.
+  // Only with neither a `station` nor a `switch_port`.
   net::LwipHost& pc() { return *pc_; }
   // Null unless planned.
   FaultPoint* fault(Fault fault) { return faults_->point(fault); }
@@ -110,7 +113,7 @@ class Testbed final : private bus::AwaitedSource {
   std::optional<Error> finish_files();
 
  private:
-  explicit Testbed(TestbedSetup setup) : setup_{std::move(setup)}, random_{setup_.seed} {}
+  explicit Testbed(TestbedSetup setup);
   std::optional<Error> build();
   std::optional<Error> open_files();
   void build_cable_and_chip();
@@ -121,7 +124,8 @@ class Testbed final : private bus::AwaitedSource {
 
   TestbedSetup setup_;
   wire::FramePool frames_;
-  EventQueue queue_;  // may end with frames in flight
+  std::optional<EventQueue> own_queue_;  // may end with frames in flight
+  EventQueue& queue_;
   Random random_;
   Trace trace_;
   Findings findings_;
