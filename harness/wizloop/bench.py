@@ -183,7 +183,7 @@ def measure(
     ended: dict[int, Run] = {}
 
     def tell(indices: list[int]) -> None:
-        """The own driver's runs of a load, once all runs of that load have ended: they bear the name of its best figure."""
+        """Of the own driver's runs of a load, once all runs of it have ended: they bear the name of its best figure."""
         ours = [len(published) + i for i, (group, _) in enumerate(own) if group is indices]
         if ended.keys() >= {*indices, *ours}:
             figures = [chosen[i][1] for i in indices]

@@ -2,10 +2,11 @@
 
     for step in steps(logarithms): step.index, step.change
 
-The level is taken for constant between steps, and the steps are those that make the squared distance to it plus a penalty for
-each step the least of all ways to cut the series (optimal partitioning: exact, not greedy). The penalty grows with the scatter,
-which is measured on differences, so that the steps themselves do not count as scatter. One bad night is no step: single values far
-from their surroundings are drawn in first, and a level lasts at least LEVEL_MIN values.
+The level is taken for constant between steps, and the steps are those that make the squared distance to it plus a
+penalty for each step the least of all ways to cut the series (optimal partitioning: exact, not greedy). The penalty
+grows with the scatter, which is measured on differences, so that the steps themselves do not count as scatter. One bad
+night is no step: single values far from their surroundings are drawn in first, and a level lasts at least LEVEL_MIN
+values.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ Floats = NDArray[np.float64]
 
 LEVEL_MIN = 3
 SCATTER_LEAST = 0.0005  # values are counted in ticks: equal ones are no proof of a board without scatter
-PENALTY = 7.0  # times scatter squared times log(count): neighbouring nights are alike, which asks for more than the usual 3
+PENALTY = (
+    7.0  # times scatter squared times log(count): neighbouring nights are alike, which asks for more than the usual 3
+)
 FAR_OFF = 4.0  # times the scatter
 _NORMAL = 1.4826  # from the median absolute deviation to the standard deviation of a normal distribution
 
@@ -74,10 +77,7 @@ def trend(level: Sequence[float]) -> Trend | None:
 
 def _scatter(series: Floats) -> float:
     """The standard deviation within a level. Neighbours may be alike, so the widest of three distances counts."""
-    widths = [
-        float(np.median(np.abs(series[lag:] - series[:-lag]))) * _NORMAL / np.sqrt(2)
-        for lag in (1, 2, 3)
-    ]
+    widths = [float(np.median(np.abs(series[lag:] - series[:-lag]))) * _NORMAL / np.sqrt(2) for lag in (1, 2, 3)]
     return float(max([SCATTER_LEAST, *widths]))
 
 

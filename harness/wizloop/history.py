@@ -2,8 +2,8 @@
 
     for series in history(reading.runs(database), reading.points(database)): series.steps, series.trend
 
-In virtual time each change is a step. In real time the medians of runs scatter, and `changepoints` finds the steps; whether the
-model stepped with the board says whether it was code or rack.
+In virtual time each change is a step. In real time the medians of runs scatter, and `changepoints` finds the steps;
+whether the model stepped with the board says whether it was code or rack.
 """
 
 from __future__ import annotations
@@ -94,9 +94,7 @@ def history(runs: Sequence[StoredRun], points: Iterable[Point], wanted: Sequence
         for point in found
         if point.clock == VIRTUAL
     }
-    moments = {
-        run.id: Moment(run.id, run.head.label, run.head.commit, run.head.modified, run.started) for run in runs
-    }
+    moments = {run.id: Moment(run.id, run.head.label, run.head.commit, run.head.modified, run.started) for run in runs}
     series = []
     for found in of_figure.values():
         found.sort(key=lambda point: order[point.run])
@@ -128,8 +126,8 @@ def _series(
         slower = (after > before) == lower_is_better(first.unit)
         moved = ""
         if first.clock != VIRTUAL and change is not None:
-            levels = [predicted[a:b] for a, b in zip(starts[place:], starts[place + 1 : place + 3], strict=False)]
-            moved = _moved(*(_level(level) for level in levels), change)
+            level_before, level_after = predicted[starts[place] : index], predicted[index : starts[place + 2]]
+            moved = _moved(_level(level_before), _level(level_after), change)
         steps.append(Step(at[index], before, after, change, slower, moved, _reason(first, change, at[index], wanted)))
     level = values[cuts[-1][0] :] if cuts else values
     return Series(

@@ -111,7 +111,11 @@ def test_the_same_figure_by_another_course_of_events_is_told(opened, two_runs, w
 def test_a_run_that_fails_now_is_a_failure_and_one_that_did_before_is_none(opened, two_runs):
     exact(two_runs, 19.87, None)
     result, of = rows(opened)
-    assert (of["SEED008"].state, of["SEED008"].why, result.exit_code) == ("failed", "the receiver counts 3 bytes fewer", 1)
+    assert (of["SEED008"].state, of["SEED008"].why, result.exit_code) == (
+        "failed",
+        "the receiver counts 3 bytes fewer",
+        1,
+    )
     exact(two_runs, None, 19.87, name="REPAIRED")
     exact(two_runs, None, None, name="STILL")
     result, of = rows(opened)
@@ -145,7 +149,10 @@ def test_the_gravest_row_decides(opened, two_runs):
     exact(two_runs, 2.0, 0.5, name="WORST")
     result, _ = rows(opened)
     assert result.exit_code == 3
-    assert "WORST, dma on model:fast: 300.0 % slower; in virtual time, so it is code, the largest move of 2" in result.sentence
+    assert (
+        "WORST, dma on model:fast: 300.0 % slower; in virtual time, so it is code, the largest move of 2"
+        in result.sentence
+    )
 
 
 # --- samples
@@ -199,7 +206,9 @@ def test_a_few_void_samples_are_left_out(opened, two_runs):
     assert (of["SEED008"].state, of["SEED008"].pairs) == ("pass", 59)
 
 
-@pytest.mark.parametrize(("noise_pct", "state", "code"), [(19.0, "regressed", 3), (30.0, "noisy host", 5), (None, "regressed", 3)])
+@pytest.mark.parametrize(
+    ("noise_pct", "state", "code"), [(19.0, "regressed", 3), (30.0, "noisy host", 5), (None, "regressed", 3)]
+)
 def test_a_noisy_host_gets_no_verdict(opened, two_runs, noise_pct, state, code):
     sampled(two_runs, slower_pct=10, noise_pct=noise_pct)
     result, of = rows(opened)
@@ -218,9 +227,7 @@ def test_sides_that_were_not_measured_in_turn_get_no_verdict(opened, two_runs):
     assert (of["SEED008"].state, result.exit_code) == ("not in turn", 4)
 
 
-@pytest.mark.parametrize(
-    ("rounds", "slower_pct", "state"), [(5, 0, "too few samples"), (12, 20, "unconfirmed")]
-)
+@pytest.mark.parametrize(("rounds", "slower_pct", "state"), [(5, 0, "too few samples"), (12, 20, "unconfirmed")])
 def test_too_few_samples_are_no_measurement(opened, two_runs, rounds, slower_pct, state):
     sampled(two_runs, rounds=rounds, slower_pct=slower_pct, seed=5)
     result, of = rows(opened)
@@ -240,7 +247,10 @@ def test_boards_of_one_kind_are_not_mixed_up(opened, two_runs):
     sampled(two_runs, slower_pct=10, dut="serial:/dev/one")
     sampled(two_runs, dut="serial:/dev/two", seed=2)
     result, _ = rows(opened)
-    assert [(row.dut, row.state) for row in result.rows] == [("serial:/dev/one", "regressed"), ("serial:/dev/two", "pass")]
+    assert [(row.dut, row.state) for row in result.rows] == [
+        ("serial:/dev/one", "regressed"),
+        ("serial:/dev/two", "pass"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -317,11 +327,15 @@ def test_an_intended_step_passes_with_its_reason(opened, two_runs, wanted, wizlo
         {"commit": "aaaa"},
     ],
 )
-def test_what_a_step_does_not_cover_stays_a_regression_and_the_step_is_named(opened, two_runs, wanted, wizloop, changes):
+def test_what_a_step_does_not_cover_stays_a_regression_and_the_step_is_named(
+    opened, two_runs, wanted, wizloop, changes
+):
     exact(two_runs, 20.0, 19.0)
     code, out, _ = wizloop("compare", "base", "new", "--intended", wanted(**changes))
     assert code == 3
-    assert any(line.startswith("never needed: ") and line.endswith("RECV now waits for the link") for line in out.splitlines())
+    assert any(
+        line.startswith("never needed: ") and line.endswith("RECV now waits for the link") for line in out.splitlines()
+    )
 
 
 @pytest.mark.parametrize("changes", [{"figure": "SEED*"}, {"path": "d?a"}, {"dut": "model:*"}, {"commit": "bbbbb"}])
@@ -347,7 +361,10 @@ def test_a_board_may_be_slower_on_purpose(opened, two_runs, wanted):
         ("step = 1\n", "step is no list"),
         ("[[step]]\nfigures = 'x'\n", r"step 1: unknown key 'figures' \(did you mean figure\?\)"),
         ("[[step]]\nfigure = 'x'\nchange_pct = [-5, -1]\n", "step 1: reason is '', expected some words"),
-        ("[[step]]\nfigure = 'x'\nreason = 'y'\n", r"change_pct is None, expected the least and the most, such as \[-8, -5\]"),
+        (
+            "[[step]]\nfigure = 'x'\nreason = 'y'\n",
+            r"change_pct is None, expected the least and the most, such as \[-8, -5\]",
+        ),
         ("[[step]]\nfigure = 'x'\nreason = 'y'\nchange_pct = [-1, -5]\n", r"change_pct is \[-1, -5\]"),
         ("[[step]]\nfigure = 'x'\nreason = 'y'\nchange_pct = [-1, nan]\n", r"change_pct is \[-1, nan\]"),
         ("[[step]]\nfigure = 'x'\nreason = 'y'\nchange_pct = [true, 2]\n", r"change_pct is \[True, 2\]"),
@@ -406,7 +423,12 @@ def test_runs_of_one_commit_complete_each_other_and_the_newest_counts(opened):
     ],
 )
 def test_what_is_not_found_or_not_clear_says_what_is_there(opened, word, message):
-    heads = (("nightly", "", False), ("", "dddd" * 10, True), ("", "abcd1" + "1" * 35, False), ("1", "abcd2" + "2" * 35, False))
+    heads = (
+        ("nightly", "", False),
+        ("", "dddd" * 10, True),
+        ("", "abcd1" + "1" * 35, False),
+        ("1", "abcd2" + "2" * 35, False),
+    )
     for label, commit, modified in heads:
         begin(opened, RunHead(label, commit, modified, "", ""))
     with pytest.raises(UsageError, match=message):
@@ -446,7 +468,9 @@ def test_a_bench_a_stored_bench_and_the_golden_form_of_it_are_the_same(fake, wiz
     document = json.loads(file.read_text())
     golden = tmp_path / "golden.json"
     kept = {"figures": "id board path simulated unit fingerprint", "same_board": "board figure path value unit by_path"}
-    golden.write_text(json.dumps({part: [{k: row[k] for k in keys.split()} for row in document[part]] for part, keys in kept.items()}))
+    golden.write_text(
+        json.dumps({part: [{k: row[k] for k in keys.split()} for row in document[part]] for part, keys in kept.items()})
+    )
     for base in (file, golden):
         code, out, err = wizloop("compare", base, "stored")
         assert (code, err) == (0, "")
@@ -503,9 +527,16 @@ def test_the_table_shows_what_moved_and_counts_the_rest(of_all_kinds, wizloop):
     assert "  SEED011         dma   3.5305712345678 3.5305712345679 Mbit/s     +3e-12% better" in lines
     assert not any(line.startswith("  SAME") for line in lines)
     assert any(line.startswith("  SEED008         dma ") and line.endswith(" regressed") for line in lines)
-    assert re.search(r"\n    slower by \+\d\.\d % \(\+\d\.\d to \+\d\.\d\), 60 pairs, p < 0\.001; host noise 2 %\n", out)
-    assert re.search(r"\n    model 20.00 -> 19.00 Mbit/s; gap -\d+.\d % -> -\d+.\d % \([+-]\d.\d points\); the model moved with it", out)
-    assert re.match(r"verdict: regressed: SEED008(/wizloop)?, dma on .*, the largest move of 2 \(of 6 figures\)$", lines[-1])
+    assert re.search(
+        r"\n    slower by \+\d\.\d % \(\+\d\.\d to \+\d\.\d\), 60 pairs, p < 0\.001; host noise 2 %\n", out
+    )
+    assert re.search(
+        r"\n    model 20.00 -> 19.00 Mbit/s; gap -\d+.\d % -> -\d+.\d % \([+-]\d.\d points\); the model moved with it",
+        out,
+    )
+    assert re.match(
+        r"verdict: regressed: SEED008(/wizloop)?, dma on .*, the largest move of 2 \(of 6 figures\)$", lines[-1]
+    )
     code, out, _ = wizloop("compare", "base", "new", "--all")
     assert "  SAME            dma       21342     21342 packets/s   +0.00% same" in out.splitlines()
 
@@ -552,7 +583,9 @@ def test_limits_can_be_set(two_runs, wizloop):
 
 def test_noise_is_the_mean_over_the_shortest():
     def noise_of(times):
-        instants = iter([instant for number, time in enumerate(times) for instant in (10.0 * number, 10.0 * number + time)])
+        instants = iter(
+            [instant for number, time in enumerate(times) for instant in (10.0 * number, 10.0 * number + time)]
+        )
         return noise.measure_pct(clock=lambda: next(instants), work=lambda: None)
 
     assert noise_of([1.0] * noise.TIMES) == pytest.approx(0)

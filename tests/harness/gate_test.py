@@ -1,4 +1,4 @@
-"""The gate on itself: how often it cries wolf, and what it misses, on a board whose figures scatter as those of a rack do."""
+"""The gate on itself: how often it cries wolf, and what it misses, on a board that scatters as those of a rack do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Figures over many runs: steps that are found and none that are not there, drifts, gaps to the model, and how it is shown."""
+"""Figures over many runs: steps that are found and none that are not there, drifts, gaps to the model, and how it is
+shown."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ EFFECT = np.log1p(0.01)
 
 
 def nights(seed: int, count: int = 60, step_pct: float = 0.0, at: int = 0) -> list[float]:
-    """Logarithms of nightly medians: they scatter by 1 %, each a little like the night before, one in 30 is a bad night."""
+    """Logarithms of nightly medians: they scatter by 1 %, each a little like the one before, one in 30 is a bad night."""
     random = np.random.default_rng([seed, 0x6E6967])
     wander, values = random.normal() * 0.007, []
     for night in range(count):
@@ -120,7 +121,9 @@ def runs(count):
 
 def point(run, value, clock=REAL, name="SEED008", predicted=None, unit="Mbit/s", samples=60):
     dut = "serial:/dev/board" if clock == REAL else "model:fast"
-    return Point(run, name, dut, "fast", "dma", unit, clock, predicted, value, samples if value else 0, 0 if value else samples)
+    return Point(
+        run, name, dut, "fast", "dma", unit, clock, predicted, value, samples if value else 0, 0 if value else samples
+    )
 
 
 def of_nights(predicted=lambda night: None, **changes):
@@ -197,12 +200,16 @@ def stored(memory, monkeypatch):
     common = {"board": "fast", "path": "dma", "unit": "Mbit/s", "scenario": "", "metric": "", "library": ""}
     with Database(location(str(file))) as database:
         for n, night in enumerate(nights(1, 25, 8, 12), 1):
-            recorder = begin(database, RunHead("nightly" if n != 25 else "tried", f"{n:04x}" * 10, n == 25, "rack1", ""))
+            recorder = begin(
+                database, RunHead("nightly" if n != 25 else "tried", f"{n:04x}" * 10, n == 25, "rack1", "")
+            )
             figure = recorder.figure(FigureHead("SEED008", "serial:/dev/board", clock=REAL, predicted=20.0, **common))
             for scatter in (-0.1, 0.0, 0.1):
                 recorder.sample(figure, Sample(18.0 / np.exp(night) + scatter, 5, 5))
             recorder.sample(figure, Sample(99.0, 5, 4))
-            recorder.whole(FigureHead("OWN/wizloop", "model:fast", clock=VIRTUAL, **common), Sample(20.0 if n < 20 else 21.0))
+            recorder.whole(
+                FigureHead("OWN/wizloop", "model:fast", clock=VIRTUAL, **common), Sample(20.0 if n < 20 else 21.0)
+            )
     return file
 
 
@@ -272,7 +279,11 @@ def test_the_example_of_the_readme_runs(simulator, wizloop, memory, monkeypatch)
     monkeypatch.chdir(REPOSITORY)
     monkeypatch.setenv("WIZLOOP_DATABASE", str(memory / "results.db"))
     commands = commands_of(REPOSITORY / "README.md", "Stored runs add up:")
-    assert [command[:2] for command in commands] == [["wizloop", "bench"], ["wizloop", "history"], ["wizloop", "history"]]
+    assert [command[:2] for command in commands] == [
+        ["wizloop", "bench"],
+        ["wizloop", "history"],
+        ["wizloop", "history"],
+    ]
     for _, *words in commands:
         code, out, err = wizloop(*words)
         assert (code, err) == (0, ""), out

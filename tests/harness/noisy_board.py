@@ -1,9 +1,10 @@
 """A board on a rack whose figures scatter, drift and jump: seeded, so that a test of statistics can be repeated.
 
-The shape is that of 5939 transfers of 2 MiB over loopback, timed on a shared 2-core machine under load 5: a long tail on the slow
-side only (skewness of the logarithms +1.7, one sample in six beyond four robust deviations, none on the fast side), ranks that
-correlate with their neighbours (0.4) and still do twenty samples on (0.2), quarters of the session whose medians lie up to 15 %
-apart. The size is scaled to that of a board whose transfers take seconds: deviation about 3 %, one sample in 30 far off.
+The shape is that of 5939 transfers of 2 MiB over loopback, timed on a shared 2-core machine under load 5: a long tail
+on the slow side only (skewness of the logarithms +1.7, one sample in six beyond four robust deviations, none on the
+fast side), ranks that correlate with their neighbours (0.4) and still do twenty samples on (0.2), quarters of the
+session whose medians lie up to 15 % apart. The size is scaled to that of a board whose transfers take seconds:
+deviation about 3 %, one sample in 30 far off.
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ def running(of: Path) -> Iterator[str]:
         settings = ["listen_addresses=", "fsync=off", "max_connections=40", f"unix_socket_directories={folder}"]
         command = [of / "postgres", "-D", data, *(word for setting in settings for word in ("-c", setting))]
         with (folder / "log").open("wb") as log:
-            server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, preexec_fn=_end_with_parent, **as_user)
+            server = subprocess.Popen(
+                command, stdout=log, stderr=log, cwd=folder, preexec_fn=_end_with_parent, **as_user
+            )
         try:
             _wait_until_ready(server, folder)
             yield f"postgresql://wizloop@/postgres?host={folder}"

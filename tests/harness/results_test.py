@@ -23,7 +23,9 @@ from wizloop.results.database import Database, location
 from wizloop.results.recording import FigureHead, FindingRow, Recorder, RunHead, Sample, begin, here
 
 HEAD = RunHead("nightly", "c0ffee" * 6, False, "rack1", "wizloop test")
-BOARD = FigureHead("SEED008", "serial:/dev/board", "fast", "dma", "Mbit/s", "real", "tcp_recv", "throughput", "ethernet2")
+BOARD = FigureHead(
+    "SEED008", "serial:/dev/board", "fast", "dma", "Mbit/s", "real", "tcp_recv", "throughput", "ethernet2"
+)
 
 forked = multiprocessing.get_context("fork")
 
@@ -222,7 +224,9 @@ def test_a_newer_schema_is_refused_with_both_versions(url):
     with Database(url) as database, database.writing() as connection:
         connection.execute(update(schema.version_table).values(version=schema.VERSION + 1))
     for writable in (True, False):
-        with pytest.raises(UsageError, match=rf"version {schema.VERSION + 1}.* up to {schema.VERSION}: use a newer wizloop"):
+        with pytest.raises(
+            UsageError, match=rf"version {schema.VERSION + 1}.* up to {schema.VERSION}: use a newer wizloop"
+        ):
             Database(url, writable)
 
 
@@ -265,7 +269,9 @@ def test_an_older_schema_is_brought_up_to_date_and_keeps_its_runs(url, monkeypat
     newer = schema.VERSION + 1
     monkeypatch.setattr(schema, "VERSION", newer)
     add = text("ALTER TABLE runs ADD COLUMN weather TEXT")
-    monkeypatch.setattr(schema, "MIGRATIONS", {**schema.MIGRATIONS, newer - 1: lambda connection: connection.execute(add)})
+    monkeypatch.setattr(
+        schema, "MIGRATIONS", {**schema.MIGRATIONS, newer - 1: lambda connection: connection.execute(add)}
+    )
     with pytest.raises(UsageError, match=f"version {newer - 1}, this wizloop reads {newer}"):
         Database(url, writable=False)
     for _ in range(2):  # the second time there is nothing to do
@@ -380,11 +386,10 @@ def test_a_damaged_file_is_the_machines_fault(file):
         for number in range(100):
             recorder.whole(FigureHead(**{**vars(BOARD), "name": f"F{number}"}), Sample(1.0))
     whole = bytearray(file.read_bytes())
-    whole[4096:-4096] = os.urandom(1) * (len(whole) - 8192)
+    whole[4096:-4096] = b"\xa5" * (len(whole) - 8192)
     file.write_bytes(whole)
-    with pytest.raises(InfrastructureError, match="damaged|malformed"):
-        with Database(location(str(file))) as database:
-            values(database)
+    with pytest.raises(InfrastructureError, match="damaged|malformed"), Database(location(str(file))) as database:
+        values(database)
 
 
 def test_a_locked_database_is_named_after_the_deadline(file):
@@ -481,7 +486,10 @@ def test_a_quota_is_the_machines_fault_and_keeps_what_was_recorded(shared):
     folder, user = shared
     file = folder / "results.db"
     kind, message = as_user(user, record_with_room_for, 200_000, file)
-    assert (kind, message) == ("InfrastructureError", f"database {file}: the disk fails or takes no more (disk I/O error)")
+    assert (kind, message) == (
+        "InfrastructureError",
+        f"database {file}: the disk fails or takes no more (disk I/O error)",
+    )
     (stored,) = read_all(file)
     assert len(stored) > 10
     assert stored == [float(number) for number in range(len(stored))]
@@ -528,7 +536,10 @@ def test_a_connection_that_breaks_off_in_mid_run_is_one_line(postgresql):
     with Database(place) as database:
         recorder = begin(database, HEAD)
         recorder.whole(BOARD, Sample(1.0))
-        raw(place, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname <> ''")
+        raw(
+            place,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname <> ''",
+        )
         with pytest.raises(InfrastructureError, match="terminating connection|closed") as error:
             recorder.whole(BOARD, Sample(2.0))
         assert "\n" not in str(error.value)
@@ -637,6 +648,18 @@ def test_a_run_that_fails_is_recorded_as_void_and_still_ends_with_its_command(fa
         (figure,) = reading.figures(database, [1])
     assert figure.samples[0].sample == Sample(None, void="the receiver counts 3 bytes fewer")
     assert (figure.head.metric, figure.head.unit) == ("throughput", "Mbit/s")
+
+
+def test_the_commands_work_on_either_kind_of_database(fake, wizloop, url):
+    database = ["--database", url.render_as_string(hide_password=False).replace("+psycopg", "")]
+    for label in ("before", "after"):
+        code, out, _ = wizloop("bench", "--record", "--label", label, *database)
+        assert code == 0
+        assert f" ({label}) in " in out.splitlines()[-1]
+    code, out, _ = wizloop("compare", "before", "after", *database)
+    assert (code, out.splitlines()[-1]) == (0, "verdict: pass: 9 figures, none slower")
+    code, out, _ = wizloop("history", "F1", *database)
+    assert (code, out.splitlines()[-1].endswith("2 runs  no step")) == (0, True)
 
 
 def test_the_variable_names_the_database_too(fake, wizloop, file, monkeypatch):

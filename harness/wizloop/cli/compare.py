@@ -40,19 +40,19 @@ def compare(
 ) -> None:
     """Compare the figures of two runs: exactly those in virtual time, by statistics those of boards.
 
-    Exit code 0: nothing got slower; 3: something did; 1: an exact figure changed that nobody announced, or failed; 4: not
-    measured, or not well enough; 5: the host was too noisy.
+    Exit code 0: nothing got slower; 3: something did; 1: an exact figure changed that nobody announced, or failed;
+    4: not measured, or not well enough; 5: the host was too noisy.
     """
     # Here and not above: SciPy takes half a second to load.
     from wizloop.compare import comparison, gate, steps
 
     wanted = steps.load(intended) if intended is not None else ()
-    sides = [_chosen(side, only, board) for side in _sides(base, new, database)]
-    if not any(side.figures for side in sides):
+    before, after = (_chosen(side, only, board) for side in _sides(base, new, database))
+    if not before.figures and not after.figures:
         asked = [f"{word} {value}" for word, value in (("name", only), ("board", board)) if value is not None]
         raise NothingMeasured("no figure of either side" + (f" has the {' and '.join(asked)}" if asked else ""))
     limits = comparison.Limits(gate.Limits(effect_pct_min=min_effect), host_noise_pct_max=max_noise)
-    result = comparison.compare(*sides, wanted, limits)
+    result = comparison.compare(before, after, wanted, limits)
     console = output.console(output.PIPE_WIDTH)
     for line in report(result, every):
         console.print(line)
@@ -102,7 +102,8 @@ def report(result: Comparison, every: bool) -> list[Text]:
         lines.append(Text.assemble((dut, "bold"), aside))
         for row in shown:
             lines += _row(row, name)
-    lines += [line for step in result.unused_steps for line in output.wrapped(f"never needed: {step}", output.width(), indent=2)]
+    for step in result.unused_steps:
+        lines += output.wrapped(f"never needed: {step}", output.width(), indent=2)
     style = {0: "green", 1: "red", 3: "red"}.get(result.exit_code, "yellow")
     for line in output.wrapped(f"verdict: {result.sentence}", output.width(), indent=2):
         line.stylize(style)

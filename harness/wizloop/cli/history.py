@@ -34,7 +34,8 @@ def history(
 ) -> None:
     """Show for each figure where it stepped, how it drifts since, and how far it is from the model.
 
-    In virtual time every change is a step. Medians of boards scatter: a step is what three runs or more keep, and at least 1 %.
+    In virtual time every change is a step. Medians of boards scatter: a step is what three runs or more keep, and at
+    least 1 %.
     """
     # Here and not above: SciPy takes half a second to load.
     from wizloop.compare import steps
@@ -87,7 +88,9 @@ def _series(series: Series, names: int) -> list[Text]:
     if series.trend is not None:
         t = series.trend
         word = "drifts by" if t.certain else "no certain drift:"
-        asides.append(f"{word} {t.change_pct:+.1f} % ({t.low_pct:+.1f} to {t.high_pct:+.1f}) over the last {t.runs} runs")
+        asides.append(
+            f"{word} {t.change_pct:+.1f} % ({t.low_pct:+.1f} to {t.high_pct:+.1f}) over the last {t.runs} runs"
+        )
     gaps = series.gaps_pct
     if gaps:
         ends = f"{gaps[0]:+.1f} %" if len(gaps) == 1 else f"{gaps[0]:+.1f} % -> {gaps[-1]:+.1f} %"

@@ -1,14 +1,14 @@
 """Two sides, figure by figure, and the verdict on all of them.
 
-    result = compare(find("golden.json", opened), find("out.json", opened))
-    result.exit_code, result.sentence
+result = compare(find("golden.json", opened), find("out.json", opened))
+result.exit_code, result.sentence
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -198,7 +198,7 @@ def compare(base: Side, new: Side, steps: Sequence[Step] = (), limits: Limits = 
         step = _step_for(row, steps, new.commit)
         if step is not None:
             used.add(step)
-            row = Row(**{**vars(row), "state": "intended", "why": step.reason})
+            row = replace(row, state="intended", why=step.reason)
         rows.append(row)
     return Comparison(base, new, tuple(rows), tuple(step for step in steps if step not in used))
 
@@ -212,7 +212,7 @@ def _step_for(row: Row, steps: Sequence[Step], commit: str) -> Step | None:
 
 def _row(base: StoredFigure | None, new: StoredFigure | None, base_side: Side, new_side: Side, limits: Limits) -> Row:
     head = (base or new).head  # type: ignore[union-attr]
-    of = {
+    of: dict[str, Any] = {
         "name": head.name,
         "dut": head.dut,
         "board": head.board,
@@ -228,7 +228,7 @@ def _row(base: StoredFigure | None, new: StoredFigure | None, base_side: Side, n
         return Row(**of, state="missing", why="the new side has no such figure")
     if head.clock == VIRTUAL:
         return _exact(of, base, new)
-    return _sampled(of, base, new, _predictions(base, new, base_side, new_side), limits)
+    return _with_prediction(_sampled(of, base, new, limits), *_predictions(base, new, base_side, new_side))
 
 
 def _exact(of: dict[str, Any], base: StoredFigure, new: StoredFigure) -> Row:
@@ -245,35 +245,33 @@ def _exact(of: dict[str, Any], base: StoredFigure, new: StoredFigure) -> Row:
     return Row(**of, state=state, change_pct=100 * (after / before - 1), slower_pct=slower)
 
 
-def _sampled(
-    of: dict[str, Any], base: StoredFigure, new: StoredFigure, predictions: tuple[float | None, float | None], limits: Limits
-) -> Row:
+def _sampled(of: dict[str, Any], base: StoredFigure, new: StoredFigure, limits: Limits) -> Row:
     disturbed = [s.sample.host_noise_pct for s in base.samples + new.samples if s.sample.host_noise_pct is not None]
     of["host_noise_pct"] = statistics.median(disturbed) if disturbed else None
     for side, figure in ((BASE, base), (NEW, new)):
         voided = [stored for stored in figure.samples if stored.sample.void]
         if len(voided) > limits.gate.void_share_max * len(figure.samples) or not figure.samples:
-            return _with_prediction(Row(**of, state="void", why=f"{side}: {_why_void(figure)}"), predictions)
+            return Row(**of, state="void", why=f"{side}: {_why_void(figure)}")
     if of["host_noise_pct"] is not None and of["host_noise_pct"] > limits.host_noise_pct_max:
         why = f"the host's own noise is {of['host_noise_pct']:.0f} %, above {limits.host_noise_pct_max:g} %"
-        return _with_prediction(Row(**of, state="noisy host", why=why), predictions)
+        return Row(**of, state="noisy host", why=why)
 
     taken = sorted([(s.number, BASE, s) for s in base.samples] + [(s.number, NEW, s) for s in new.samples])
     valid = [(side, s.sample.value) for _, side, s in taken if not s.sample.void and s.sample.value is not None]
     if any(value <= 0 for _, value in valid):
-        return _with_prediction(Row(**of, state="void", why="a value that is not above zero"), predictions)
+        return Row(**of, state="void", why="a value that is not above zero")
     in_turn = gate.pairs(valid)
     possible = min(sum(side == BASE for side, _ in valid), sum(side == NEW for side, _ in valid))
     if possible >= limits.gate.pairs_min and len(in_turn) < limits.in_turn_share_min * possible:
         why = "the sides were not measured in turn, so that rack and code cannot be told apart"
-        return _with_prediction(Row(**of, state="not in turn", why=why, pairs=len(in_turn)), predictions)
+        return Row(**of, state="not in turn", why=why, pairs=len(in_turn))
     slow_is_high = lower_is_better(of["unit"])
     verdict = gate.judge(in_turn, slow_is_high, limits.gate)
     if verdict.slower_pct is None:
         why = f"{_count(verdict.pairs, 'pair')}, expected at least {limits.gate.pairs_min}"
-        return _with_prediction(Row(**of, state=verdict.state.value, pairs=verdict.pairs, why=why), predictions)
+        return Row(**of, state=verdict.state.value, pairs=verdict.pairs, why=why)
     ratio = 1 + verdict.slower_pct / 100
-    row = Row(
+    return Row(
         **of,
         state=verdict.state.value,
         change_pct=100 * ((ratio if slow_is_high else 1 / ratio) - 1),
@@ -284,7 +282,6 @@ def _sampled(
         pairs=verdict.pairs,
         why=_WHY.get(verdict.state, "").format(limits=limits.gate),
     )
-    return _with_prediction(row, predictions)
 
 
 _WHY = {
@@ -295,8 +292,7 @@ _WHY = {
 MODEL_MOVES_PCT = 0.1  # the model is exact; below, its move cannot be what a board shows
 
 
-def _with_prediction(row: Row, predictions: tuple[float | None, float | None]) -> Row:
-    before, after = predictions
+def _with_prediction(row: Row, before: float | None, after: float | None) -> Row:
     if before is None and after is None:
         return row
     moved = ""
@@ -307,14 +303,16 @@ def _with_prediction(row: Row, predictions: tuple[float | None, float | None]) -
         together = model and (after > before) == ((row.change_pct or 0.0) > 0)
         moved = "code" if board and together else "rack" if board else "model" if model else "nothing"
     prediction = Prediction(before, after, _gap(row.base, before), _gap(row.new, after), moved)
-    return Row(**{**vars(row), "prediction": prediction})
+    return replace(row, prediction=prediction)
 
 
 def _gap(measured: float | None, predicted: float | None) -> float | None:
     return 100 * (measured / predicted - 1) if measured is not None and predicted else None
 
 
-def _predictions(base: StoredFigure, new: StoredFigure, base_side: Side, new_side: Side) -> tuple[float | None, float | None]:
+def _predictions(
+    base: StoredFigure, new: StoredFigure, base_side: Side, new_side: Side
+) -> tuple[float | None, float | None]:
     """What the model says: stored with the figure, or as a figure of the same run."""
 
     def of(figure: StoredFigure, side: Side) -> float | None:
@@ -344,7 +342,7 @@ def _why_void(figure: StoredFigure) -> str:
 
 
 def _row_json(row: Row) -> dict[str, Any]:
-    document = {**asdict(row)}
+    document = asdict(row)
     if row.prediction is not None:
         document["prediction"]["gap_trend_points"] = row.prediction.gap_trend_points
     return document

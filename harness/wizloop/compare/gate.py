@@ -2,9 +2,9 @@
 
     verdict = judge(pairs([("base", 17.9), ("new", 17.1), ...]), lower_is_better=False)
 
-What a rack does to a figure, it does to both sides: the board warms up, the host gets busy. So the samples are taken in turn
-(base, new, new, base ...) and neighbours form a pair; the slowdown of a pair is the logarithm of its ratio, and what drifts slowly
-drops out. Four things must come together for an alarm:
+What a rack does to a figure, it does to both sides: the board warms up, the host gets busy. So the samples are taken in
+turn (base, new, new, base ...) and neighbours form a pair; the slowdown of a pair is the logarithm of its ratio, and
+what drifts slowly drops out. Four things must come together for an alarm:
 
 1. the median slowdown reaches `effect_pct_min`: what is smaller is nobody's concern;
 2. its bootstrap interval leaves out zero. Blocks of neighbours are drawn, since neighbouring pairs are not independent;

@@ -2,8 +2,8 @@
 
     side_by_side({BASE: Target(base_run, head), NEW: Target(new_run, head)}, take)
 
-`take` puts the firmware of a side onto the board, if it is not there, and measures once. Which side goes first changes from round to
-round by seeded chance: whatever has a rhythm of its own favours neither.
+`take` puts the firmware of a side onto the board, if it is not there, and measures once. Which side goes first changes
+from round to round by seeded chance: whatever has a rhythm of its own favours neither.
 """
 
 from __future__ import annotations

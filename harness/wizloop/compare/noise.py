@@ -1,8 +1,8 @@
 """How much this machine disturbs what it measures.
 
-A fixed piece of work is timed many times in a row, for longer than a scheduler's time slice: where others want the cores, the mean
-is far above the shortest time (twice that, on two cores with eight busy processes). Taken beside each sample in real time, and
-stored with it; a figure from a machine noisier than NOISE_PCT_MAX gets no verdict.
+A fixed piece of work is timed many times in a row, for longer than a scheduler's time slice: where others want the
+cores, the mean is far above the shortest time (twice that, on two cores with eight busy processes). Taken beside each
+sample in real time, and stored with it; a figure from a machine noisier than NOISE_PCT_MAX gets no verdict.
 """
 
 from __future__ import annotations

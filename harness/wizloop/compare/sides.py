@@ -76,7 +76,8 @@ def _stored(word: str, kinds: dict[str, str], database: Database) -> Side:
         clean = [run for run in meant["commit"] if not run.head.modified]
         if meant["commit"] and not clean:
             raise UsageError(
-                f"commit {prefix} was measured only with changes that are in no commit: name run {meant['commit'][-1].id}"
+                f"commit {prefix} was measured only with changes that are in no commit: "
+                f"name run {meant['commit'][-1].id}"
             )
         meant["commit"] = clean
     meant = {kind: runs for kind, runs in meant.items() if runs}
@@ -126,7 +127,9 @@ def _own_driver(row: dict[str, Any]) -> list[StoredFigure]:
     return [_exact(row, name, path, value, "", "") for path, value in row["by_path"].items()]
 
 
-def _exact(row: dict[str, Any], name: str, path: str, value: float | None, fingerprint: str, failure: str) -> StoredFigure:
+def _exact(
+    row: dict[str, Any], name: str, path: str, value: float | None, fingerprint: str, failure: str
+) -> StoredFigure:
     words = (name, row["board"], path, row["unit"], fingerprint, failure)
     if not all(isinstance(word, str) for word in words) or not (
         value is None or (type(value) in (int, float) and math.isfinite(value))

@@ -1,11 +1,11 @@
-"""Intended steps: moves of a figure that somebody wanted, and why. A TOML file, reviewed with the code that brings them:
+"""Intended steps: moves of a figure that somebody wanted, and why. A TOML file, reviewed with the code that brings them.
 
-    [[step]]
-    figure = "SEED008*"          # * and ? stand for any characters
-    path = "dma"                 # optional, as are board and dut
-    change_pct = [-8, -5]        # of the value in its unit: what moves further is no intended step
-    commit = "1a2b3c4"           # optional: only this commit as the new side
-    reason = "every RECV waits for the link check that issue 12 asks for"
+[[step]]
+figure = "SEED008*"          # * and ? stand for any characters
+path = "dma"                 # optional, as are board and dut
+change_pct = [-8, -5]        # of the value in its unit: what moves further is no intended step
+commit = "1a2b3c4"           # optional: only this commit as the new side
+reason = "every RECV waits for the link check that issue 12 asks for"
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ class Step:
         )
 
     def __str__(self) -> str:
-        where = [f"{key} {value}" for key, value in (("board", self.board), ("path", self.path), ("dut", self.dut)) if value != "*"]
+        where = [f"{key} {value}" for key in _PATTERNS if (value := getattr(self, key)) != "*"]
+        span = f"{self.change_pct_least:+g} to {self.change_pct_most:+g} %"
         of = f" of {self.commit}" if self.commit else ""
-        return " ".join([self.figure, *where]) + f", {self.change_pct_least:+g} to {self.change_pct_most:+g} %{of}: {self.reason}"
+        return f"{' '.join([self.figure, *where])}, {span}{of}: {self.reason}"
 
 
 _PATTERNS = ("board", "path", "dut")

@@ -36,7 +36,10 @@ _SCHEMES = {
 def location(given: str | None) -> URL:
     """Of a file, a sqlite: or postgresql: URL; without one, of the user's own file."""
     if given is None:
-        data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+        try:
+            data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+        except RuntimeError as error:
+            raise InfrastructureError("this user has no home folder: say with --database where runs are") from error
         return URL.create("sqlite", database=str(Path(data) / "wizloop" / "results.db"))
     if not given:
         raise UsageError("--database is empty, expected a file or a URL")
@@ -58,7 +61,7 @@ def location(given: str | None) -> URL:
 
 
 class Database:
-    """A results database of one process. `writable` creates it where there is none, and brings an older one up to date."""
+    """A results database of one process. `writable` makes it where there is none, and brings an older one up to date."""
 
     def __init__(self, url: URL, writable: bool = True, busy_deadline_s: float = BUSY_DEADLINE_S) -> None:
         self.url = url

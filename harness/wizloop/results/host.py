@@ -7,11 +7,17 @@ from wizloop.results.schema import VIRTUAL
 from wizloop.simulator import Request, Run, Scenario
 
 
-def record(recorder: Recorder, name: str, request: Request, run: Run, scenario: Scenario, unit: str | None = None) -> None:
+def record(
+    recorder: Recorder, name: str, request: Request, run: Run, scenario: Scenario, unit: str | None = None
+) -> None:
     """The figures of a run, or only that in one unit; a run that failed is recorded as void, with the reason."""
-    found = [FindingRow(f.rule, f.severity, f.seen, f.count, f.announced.reason if f.announced else None) for f in run.findings]
-    measured = {f.unit: (f.name, f.value) for f in run.figures if unit in (None, f.unit)}
-    for of_unit, (metric, value) in (measured or {unit or scenario.unit: (scenario.figure, None)}).items():
+    found = [
+        FindingRow(f.rule, f.severity, f.seen, f.count, f.announced.reason if f.announced else None)
+        for f in run.findings
+    ]
+    measured: list[tuple[str, str, float | None]]
+    measured = [(f.unit, f.name, f.value) for f in run.figures if unit in (None, f.unit)]
+    for of_unit, metric, value in measured or [(unit or scenario.unit, scenario.figure, None)]:
         head = FigureHead(
             name=name,
             dut=f"model:{run.board}",

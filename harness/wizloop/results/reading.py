@@ -46,9 +46,7 @@ def runs(database: Database) -> list[StoredRun]:
     with database.reading() as connection:
         rows = connection.execute(select(table).order_by(table.c.started, table.c.id)).all()
     return [
-        StoredRun(
-            row.id, RunHead(row.label, row.commit, row.modified, row.host, row.command), row.started, row.ended
-        )
+        StoredRun(row.id, RunHead(row.label, row.commit, row.modified, row.host, row.command), row.started, row.ended)
         for row in rows
     ]
 
@@ -99,11 +97,11 @@ def points(database: Database, of_runs: Sequence[int] | None = None) -> list[Poi
             found[figure] = (values, voided)
     wanted = None if of_runs is None else set(of_runs)
     condensed = []
-    for figure, run, *head, predicted in rows:
+    for figure, run, name, dut, board, path, unit, clock, predicted in rows:
         if wanted is None or run in wanted:
             values, voided = found.get(figure, ([], 0))
             value = statistics.median(values) if values else None
-            condensed.append(Point(run, *head, predicted, value, len(values), voided))
+            condensed.append(Point(run, name, dut, board, path, unit, clock, predicted, value, len(values), voided))
     return condensed
 
 
@@ -119,7 +117,7 @@ def _figures(database: Database, of_runs: Sequence[int]) -> list[StoredFigure]:
             samples_of.setdefault(row.figure_id, []).append(StoredSample(row.id, row.taken, sample))
         query = select(findings).join(table).where(table.c.run_id.in_(of_runs)).order_by(findings.c.id)
         for row in connection.execute(query):
-            found = FindingRow(row.rule, row.severity, row.seen, row.count, row.announced)
+            found = FindingRow(row.rule, row.severity, row.seen, row._mapping["count"], row.announced)
             findings_of.setdefault(row.figure_id, []).append(found)
     return [
         StoredFigure(

@@ -1,7 +1,7 @@
 """The tables of a results database, their version, and the way from an older version to this one.
 
-A run is one measuring session of one commit. It holds figures (what was measured: device, board, path, load, unit); a figure
-holds samples, one where time is virtual and many where it is real; findings belong to the run and to a figure.
+A run is one measuring session of one commit. It holds figures (what was measured: device, board, path, load, unit); a
+figure holds samples, one where time is virtual and many where it is real; findings belong to the run and to a figure.
 """
 
 from __future__ import annotations
@@ -156,9 +156,12 @@ def present_version(connection: Connection) -> int | None:
     tables = inspect(connection).get_table_names()
     if version_table.name not in tables:
         if tables:
-            raise UsageError(f"it holds tables of something else ({', '.join(sorted(tables)[:3])}), expected an empty one")
+            some = ", ".join(sorted(tables)[:3])
+            raise UsageError(f"it holds tables of something else ({some}), expected an empty one")
         return None
     version: int = connection.execute(select(version_table.c.version)).scalar_one()
     if version > VERSION:
-        raise UsageError(f"its schema has version {version}, and this wizloop knows up to {VERSION}: use a newer wizloop")
+        raise UsageError(
+            f"its schema has version {version}, and this wizloop knows up to {VERSION}: use a newer wizloop"
+        )
     return version
