@@ -191,6 +191,24 @@ TEST_P(DnsTest, WithoutACableThereIsNoAnswer) {
   EXPECT_EQ(dns->resolve("broker.lan", absent_then_pc).error(), Error::no_answer);
 }
 
+class DnsOnABrokenDmaTest : public DnsTest {};
+INSTANTIATE_TEST_SUITE_P(OnItsBus, DnsOnABrokenDmaTest, testing::Values(BusKind::dma), bus_name);
+
+TEST_P(DnsOnABrokenDmaTest, AFailedTransferEndsOneLookUp) {
+  for (int nth = 1; nth < 40; ++nth) {
+    SCOPED_TRACE(nth);
+    begin({}, {{"fault.dma_never", "nth=" + std::to_string(nth)}});
+    const Error error = dns->resolve("broker.lan", only_pc).error();
+    const bool unbroken = bed->fault(Fault::dma_never)->struck() == 0;
+    EXPECT_EQ(error, unbroken ? Error::none : Error::bus_failed);
+    if (unbroken) return;
+    EXPECT_EQ(dns->resolve("broker.lan", only_pc).error(), Error::none);
+    TearDown();
+    server.reset();
+  }
+  ADD_FAILURE() << "each run was broken";
+}
+
 // On a chip that counts frames.
 class DnsFramesTest : public DriverTest {};
 WIZLOOP_ON_EVERY_BUS(DnsFramesTest);

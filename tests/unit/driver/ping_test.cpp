@@ -229,5 +229,28 @@ TEST_P(PingTest, ALateReplyIsNotTakenForThatOfTheNextRequest) {
   EXPECT_EQ(ping->stats().received, 1u);
 }
 
+class PingOnABrokenDmaTest : public PingTest {};
+INSTANTIATE_TEST_SUITE_P(OnItsBus, PingOnABrokenDmaTest, testing::Values(BusKind::dma), bus_name);
+
+TEST_P(PingOnABrokenDmaTest, AFailedTransferEndsTheRun) {
+  for (int nth = 1; nth < 40; ++nth) {
+    SCOPED_TRACE(nth);
+    build_with_address({{"fault.dma_never", "nth=" + std::to_string(nth)}});
+    Ping ping = ping_of_socket_5();
+    PingOptions options;
+    options.count = 2;
+    options.interval_us = 1'000;
+    const Error error = ping.run(pc, options).error();
+    const bool unbroken = bed->fault(Fault::dma_never)->struck() == 0;
+    EXPECT_EQ(error, unbroken ? Error::none : Error::bus_failed);
+    if (unbroken) return;
+    const Result<PingStats> stats = ping.run(pc, options);
+    ASSERT_TRUE(stats) << stats.error();
+    EXPECT_EQ(stats.value().received, 2u);
+    TearDown();
+  }
+  ADD_FAILURE() << "each run was broken";
+}
+
 }  // namespace
 }  // namespace wizloop::test
