@@ -39,6 +39,16 @@ Text code_of(Error error) {
       return AGENT_TEXT("no-datagram");
     case Error::out_of_step:
       return AGENT_TEXT("out-of-step");
+    case Error::no_answer:
+      return AGENT_TEXT("no-answer");
+    case Error::no_such_name:
+      return AGENT_TEXT("no-such-name");
+    case Error::no_address:
+      return AGENT_TEXT("no-address");
+    case Error::server_failed:
+      return AGENT_TEXT("server-failed");
+    case Error::answer_truncated:
+      return AGENT_TEXT("answer-truncated");
     default:
       return AGENT_TEXT("driver");
   }

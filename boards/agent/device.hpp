@@ -70,6 +70,7 @@ struct Device {
   LineReader in;
   Writer out;
   w5500::Network network;
+  uint8_t dns_servers[2][4] = {};                   // of the last DHCP lease
   w5500::Error chip_error = w5500::Error::no_chip;  // of the last start
   bool has_dma = false;
   bool has_reset_pin = false;

@@ -4,7 +4,7 @@ namespace agent {
 namespace {
 
 constexpr uint8_t name_bytes = 12;
-constexpr uint8_t keys_bytes = 84;
+constexpr uint8_t keys_bytes = 64;
 
 struct Verb {
   char name[name_bytes];
@@ -22,10 +22,19 @@ const Verb verbs[] AGENT_FLASH = {
     {"path", "p intn", path},
     {"reg", "block offset count data", reg},
     {"spi", "tx timeout_ms", spi},
+    {"stats", "clear", stats},
     {"tcp-echo", "ip port local count size kib tries timeout_ms every_ms", tcp_echo},
 #if !defined(WIZLOOP_AGENT_REDUCED)
+    {"dhcp", "host probe timeout_ms every_ms", dhcp},
+    {"dns", "name server server2 timeout_ms every_ms", dns},
+    {"ping-stats", "ip count size interval_ms wait_ms timeout_ms every_ms", ping_stats},
     {"tcp-send", "ip port local bytes chunk kib tries timeout_ms every_ms", tcp_send},
     {"tcp-recv", "ip port local bytes chunk kib tries timeout_ms every_ms", tcp_recv},
+    {"tcp-server", "port mode s conns socks bytes timeout_ms every_ms", tcp_server},
+    {"udp-echo", "ip port local count size wait_ms kib timeout_ms every_ms", udp_echo},
+    {"udp-send", "ip port local count size kbit_s report kib timeout_ms every_ms", udp_send},
+    {"udp-recv", "port count idle_ms report kib timeout_ms every_ms", udp_recv},
+    {"selftest", "", selftest},
 #endif
 };
 constexpr uint8_t verb_count = sizeof verbs / sizeof verbs[0];

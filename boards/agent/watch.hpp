@@ -33,6 +33,10 @@ class Watch final : private w5500::Patience {
   void conclude(w5500::Error error);
   bool cut_short() const { return end_ != End::none; }
 
+  // Of the request, for events.
+  const char* sequence() const { return answer_.sequence(); }
+  bool checked() const { return answer_.checked(); }
+
  private:
   enum class End : uint8_t { none, cancelled, timeout };
 

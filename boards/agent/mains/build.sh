@@ -18,11 +18,11 @@ libraries=
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 case $target in
   atmega2560) # 256 KiB and 8 KiB; the bootloader has 8 KiB
-    prefix=avr platform=avr flash_bytes=65536 ram_bytes=4096
-    set -- "$@" -mmcu=atmega2560 -DF_CPU=16000000 ;;
+    prefix=avr platform=avr flash_bytes=98304 ram_bytes=4096
+    set -- "$@" -mmcu=atmega2560 -mcall-prologues -DF_CPU=16000000 ;;
   atmega328p) # 32 KiB and 2 KiB; the Uno's bootloader has 512 bytes
     prefix=avr platform=avr flash_bytes=32256 ram_bytes=1024
-    set -- "$@" -mmcu=atmega328p -DF_CPU=16000000 -DWIZLOOP_AGENT_REDUCED ;;
+    set -- "$@" -mmcu=atmega328p -mcall-prologues -DF_CPU=16000000 -DWIZLOOP_AGENT_REDUCED ;;
   stm32f405) # 1 MiB and 128 KiB
     prefix=arm-none-eabi platform=stm32f405 flash_bytes=65536 ram_bytes=32768 libraries='-lc_nano -lgcc'
     set -- "$@" -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -nostartfiles -nodefaultlibs \

@@ -12,7 +12,8 @@ class Reduced : public AgentTest {};
 TEST_F(Reduced, SaysSoInItsGreeting) { EXPECT_THAT(greeting, HasSubstr(" caps=reduced,byte,burst,dma,intn ")); }
 
 TEST_F(Reduced, KnowsWhatFitsAndRefusesTheRest) {
-  EXPECT_THAT(say("#1 help\n"), StartsWith("#1 ok verbs=hello,help,cancel,reset,net,link,path,reg,spi,tcp-echo"));
+  EXPECT_THAT(say("#1 help\n"),
+              StartsWith("#1 ok verbs=hello,help,cancel,reset,net,link,path,reg,spi,stats,tcp-echo\r\n"));
   EXPECT_EQ(say("#2 tcp-send port=1\n"), "#2 err unknown-verb try help\r\n");
 }
 
