@@ -256,7 +256,38 @@ def with_defaults(seeds: dict[str, bytes]) -> dict[str, bytes]:
     return {name: DEFAULTS + content for name, content in seeds.items()}
 
 
+AGENT_LINES = (
+    "hello",
+    "help verb=tcp-send",
+    "net ip=10.0.0.9 mask=255.0.0.0 gw=10.0.0.1 mac=02:00:00:00:00:01 rtr_us=1000 rcr=1",
+    "link mode=auto wait_ms=2",
+    "path p=byte intn=1",
+    "reg block=s3-tx offset=0x39 data=00112233",
+    "spi tx=00390000,w1,i0,000F00+,+0000+,+00",
+    "tcp-send ip=10.0.0.1 port=5001 bytes=100 chunk=7 kib=16 tries=2",
+    "tcp-recv port=7 timeout_ms=5",
+    "tcp-echo ip=10.0.0.1 port=7 count=2 size=5",
+    "tcp-server mode=iperf3 socks=3 s=1",
+    "tcp-server mode=http conns=1",
+    "udp-send ip=10.0.0.1 port=5001 report=iperf count=3 size=100 kbit_s=1000",
+    "udp-recv port=5001 idle_ms=1 report=iperf timeout_ms=9",
+    "udp-echo ip=10.0.0.1 port=7 count=2 wait_ms=3",
+    "dhcp host=board timeout_ms=7 every_ms=1",
+    "dns name=a.b server=10.0.0.1",
+    "ping-stats ip=10.0.0.1 count=2 wait_ms=2 interval_ms=1",
+    "stats clear=1",
+    "selftest",
+    "cancel",
+)
+
+AGENT_CONSOLE = {
+    line.split()[0].replace("-", "_") + str(i): bytes([0x8F if i % 3 == 0 else 0x0F])
+    + f"#{i} {line}\r\n#{i} cancel\n#0 hello *29B1\n".encode()
+    for i, line in enumerate(AGENT_LINES)
+}
+
 TARGETS = {
+    "agent_console": AGENT_CONSOLE,
     "spi_bytes": with_defaults(SPI_BYTES),
     "received_frames": with_defaults(RECEIVED_FRAMES),
     "board_files": BOARD_FILES,
