@@ -13,8 +13,9 @@ from wizloop.compare.gate import BASE, NEW
 from wizloop.compare.interleave import Target, side_by_side
 from wizloop.compare.sides import find
 from wizloop.errors import UsageError
+from wizloop.results import reading
 from wizloop.results.database import Database, location
-from wizloop.results.recording import FigureHead, RunHead, Sample, begin
+from wizloop.results.recording import FigureHead, Recorder, RunHead, Sample, begin
 from wizloop.results.schema import REAL, VIRTUAL
 
 DUT = "serial:/dev/board"
@@ -276,6 +277,34 @@ def test_the_verdict_says_whether_code_or_rack_moved(opened, two_runs, wizloop, 
         assert said in out.splitlines()[-1]
 
 
+@pytest.mark.parametrize(("of_code", "moved"), [(True, "code"), (False, "rack")])
+def test_a_bench_and_a_board_in_one_run_tell_code_from_rack(fake, wizloop, opened, of_code, moved):
+    """The bench simulates both commits; the board is measured in turn, and slower because of the code or for itself."""
+    recorders = {}
+    for side in (BASE, NEW):
+        if side == NEW and of_code:
+            slower = (
+                (fake / "fast.toml").read_text().replace("burst_gap_ns = { value = 100", "burst_gap_ns = { value = 150")
+            )
+            (fake / "fast.toml").write_text(slower)
+        wizloop("bench", "--board", "fast", "--record", "--label", side)
+        recorders[side] = Recorder(opened, reading.runs(opened)[-1].id)
+    exact_figures = {
+        side: find(side, lambda: opened).figures["model:fast", "F2", "burst", "Mbit/s"] for side in recorders
+    }
+    truth = {side: figure.samples[0].sample.value for side, figure in exact_figures.items()}
+    board = NoisyBoard(4)
+    slow = {BASE: 1.0, NEW: 1.0 if of_code else 1.08}
+    targets = {side: Target(recorders[side], head("F2", path="burst")) for side in recorders}
+    side_by_side(targets, lambda side: Sample(truth[side] / board.seconds(slow[side])), 60, host_noise_pct=lambda: 1.0)
+    code, out, _ = wizloop("compare", "base", "new", "--only", "F2")
+    assert code == 3
+    (row,) = [row for row in rows(opened)[0].rows if row.clock == REAL]
+    assert (row.state, row.prediction.moved) == ("regressed", moved)
+    assert row.prediction.gap_trend_points == pytest.approx(0 if of_code else -7.4, abs=2)
+    assert f"; {comparison.MOVED[moved]}" in " ".join(out.split())
+
+
 def test_the_models_figure_of_the_same_run_is_the_prediction(opened, two_runs):
     exact(two_runs, 20.0, 19.0)
     sampled(two_runs, slower_pct=5)
@@ -392,7 +421,10 @@ def test_a_run_is_found_by_number_label_and_commit(opened, two_runs):
         side = find(word, lambda: opened)
         assert side.commit == COMMITS[BASE], word
         assert [figure.samples[0].sample.value for figure in side.figures.values()] == [20.0]
-    assert re.fullmatch(r"run 1 \(base\), aaaaaaaaa, \d{4}-\d\d-\d\d \d\d:\d\d UTC", find("1", lambda: opened).said)
+    said = r"run 1 \(base\), aaaaaaaaa, \d{4}-\d\d-\d\d \d\d:\d\d UTC"
+    assert re.fullmatch(f"{said}, not ended", find("1", lambda: opened).said)
+    two_runs[BASE].end()
+    assert re.fullmatch(said, find("1", lambda: opened).said)
 
 
 def test_the_newest_run_of_a_label_counts_alone(opened):

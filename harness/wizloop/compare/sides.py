@@ -100,7 +100,8 @@ def _named(kind: str, runs: list[StoredRun]) -> str:
     label = f" ({last.head.label})" if last.head.label else ""
     commit = last.head.commit[:COMMIT_DIGITS_SHOWN] + ("+" if last.head.modified else "")
     number = f"run {last.id}{label}" if len(runs) == 1 else f"runs {', '.join(str(run.id) for run in runs[-5:])}"
-    return ", ".join([number, *([commit] if commit else []), f"{last.started:%Y-%m-%d %H:%M} UTC"])
+    unended = ["not ended"] if last.ended is None else []  # still going on, or cut short
+    return ", ".join([number, *([commit] if commit else []), f"{last.started:%Y-%m-%d %H:%M} UTC", *unended])
 
 
 def _file(file: Path) -> Side:
