@@ -5,7 +5,7 @@ figure = "SEED008*"          # * and ? stand for any characters
 path = "dma"                 # optional, as are board and dut
 change_pct = [-8, -5]        # of the value in its unit: what moves further is no intended step
 commit = "1a2b3c4"           # optional: only this commit as the new side
-reason = "every RECV waits for the link check that issue 12 asks for"
+reason = "every RECV waits for the link check"
 """
 
 from __future__ import annotations
