@@ -12,7 +12,8 @@ using w5500::Result;
 namespace {
 
 constexpr uint64_t look_for_peers_us = 3000;  // while there is other work
-constexpr uint32_t idle_pause_us = 100;
+constexpr uint32_t shortest_pause_us = 100;   // doubled while nothing happens
+constexpr uint32_t longest_pause_us = 1000;
 constexpr uint32_t short_write_us = 100000;
 constexpr uint32_t send_us = 3000000;
 constexpr uint32_t connect_us = 5000000;
@@ -37,6 +38,7 @@ Server::Server(Device& device_, Watch& watch_, Service& service, uint16_t port_n
 Error Server::run(uint64_t longest_us, uint32_t most_ended) {
   const uint64_t start_us = now_us();
   uint64_t looked_us = 0;
+  uint32_t pause_us = shortest_pause_us;
   bool first = true;
   while (!watch.over()) {
     const uint64_t now = now_us();
@@ -57,7 +59,12 @@ Error Server::run(uint64_t longest_us, uint32_t most_ended) {
       looked_us = now;
       first = false;
     }
-    if (!moved) device.port.delay_us(idle_pause_us);
+    if (moved) {
+      pause_us = shortest_pause_us;
+    } else {
+      device.port.delay_us(pause_us);
+      pause_us = w5500::smaller(2 * pause_us, longest_pause_us);
+    }
   }
   return Error::none;
 }

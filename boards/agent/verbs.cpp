@@ -114,6 +114,10 @@ void run_verb(Device& device, Request& request, Answer& answer) {
     return;
   }
   if (!keys_good(request, keys_of(verb), answer)) return;
+  // What takes long takes it on a network, by a chip that is there.
+  if (device.chip_error != w5500::Error::none && among(keys_of(verb), "every_ms", 8)) {
+    return answer.err(device.chip_error);
+  }
   // Only spi leaves SCSn low, and only for the next spi.
   if (!request.is(AGENT_TEXT("spi"))) device.release_select();
   call(verb, device, request, answer);

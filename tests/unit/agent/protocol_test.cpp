@@ -118,7 +118,7 @@ TEST_F(Protocol, MissingChipIsToldByEveryoneWhoNeedsIt) {
   chip.stuck_miso = std::uint8_t{0xFF};
   EXPECT_EQ(say("#1 reset\n"), "#1 err no-chip\r\n");
   EXPECT_THAT(say("#2 hello\n"), HasSubstr(" chip=none "));
-  EXPECT_THAT(say("#3 tcp-send ip=10.0.0.1 port=1\n"), StartsWith("#3 err "));
+  EXPECT_THAT(say("#3 tcp-send ip=10.0.0.1 port=1\n"), StartsWith("#3 err no-chip"));
   chip.stuck_miso.reset();
   EXPECT_THAT(say("#4 reset\n"), StartsWith("#4 ok us="));
   EXPECT_THAT(say("#5 hello\n"), HasSubstr(" chip=W5500 "));
