@@ -84,6 +84,8 @@ TEST_F(BoardFaults, PeerThatStopsReadingIsASpaceTimeout) {
     void on_peer_closed() override {}
     net::TcpConnection connection;
   } mute{pc()};
+  board->testbed().findings().announce(
+      {Rule::close_without_disconnect, "a SEND without room never ends: nothing else is left"});
   net::TcpListener listener{pc(), 5001, [&](tcp_pcb* pcb) { return mute.connection.adopt(pcb), true; }};
   const std::string answer = ask("tcp-send ip=192.168.1.10 port=5001 bytes=1000000");
   EXPECT_THAT(answer, testing::AnyOf(StartsWith("err space-timeout bytes="), StartsWith("err send-timeout bytes=")));

@@ -23,6 +23,10 @@ std::string pattern_text(std::size_t count) {
   return text;
 }
 
+std::string iperf_header(std::uint32_t flags, std::uint32_t port, std::uint32_t amount) {
+  return word(flags) + word(1) + word(port) + word(131072) + word(0) + word(amount) + std::string(36, '\0');
+}
+
 class TcpServer : public BoardTest {
  protected:
   // Connects when the server has had time to listen.
@@ -82,6 +86,17 @@ TEST_F(TcpServer, ClientThatSaysNothingKeepsNobodyOut) {
   EXPECT_THAT(ask("tcp-server port=7000 mode=sink conns=1"), HasSubstr("bytes_in=1000 "));
 }
 
+TEST_F(TcpServer, IperfServesTwoStreamsAtOnce) {
+  connect(5001, [](ScriptClient& c) {
+    c.after(0, iperf_header(0x40010078, 5001, 0xFFFFFF9C) + std::string(30000, '7')).close_after(0);
+  });
+  board->queue().schedule(5ms, [this] {
+    second = std::make_unique<ScriptClient>(pc(), testbed::board_ip, 5001);
+    second->after(0, iperf_header(0x40010078, 5001, 0xFFFFFF9C) + std::string(30000, '8')).close_after(0);
+  });
+  EXPECT_THAT(ask("tcp-server mode=iperf conns=2"), StartsWith("ok conns=2 ended=2 bytes_in=60120 "));
+}
+
 TEST_F(TcpServer, WantsItsMode) {
   EXPECT_EQ(ask("tcp-server port=7000"), "err missing-key mode");
   EXPECT_EQ(ask("tcp-server mode=sink"), "err missing-key port");
@@ -127,10 +142,6 @@ TEST_F(Http, GivesUpAClientThatSaysNothing) {
   const Instant start = board->now();
   EXPECT_THAT(ask("tcp-server mode=http conns=1"), StartsWith("ok conns=1 ended=1 bytes_in=0 bytes_out=0 "));
   EXPECT_LT(board->now() - start, 11s);
-}
-
-std::string iperf_header(std::uint32_t flags, std::uint32_t port, std::uint32_t amount) {
-  return word(flags) + word(1) + word(port) + word(131072) + word(0) + word(amount) + std::string(36, '\0');
 }
 
 TEST_F(TcpServer, IperfTakesAPlainStream) {
