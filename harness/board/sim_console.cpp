@@ -16,7 +16,7 @@ void SimConsole::type(Bytes bytes) {
   if (bytes.empty()) return;
   Instant at = std::max(queue_.now(), rx_busy_until_);
   // Firmware that sleeps looks up at the first byte; the others it finds by itself.
-  queue_.schedule_at(at + byte_time_, [] {});
+  events_.schedule_at(at + byte_time_, [] {});
   for (const std::uint8_t byte : bytes) {
     at += byte_time_;
     arriving_.push_back({at, byte});
@@ -78,7 +78,7 @@ void SimConsole::write(const std::uint8_t* data, std::size_t count) {
     const std::size_t piece = std::min(count - done, setup_.tx_fifo_bytes - waiting);
     leaving_.insert(leaving_.end(), data + done, data + done + piece);
     tx_busy_until_ += byte_time_ * static_cast<std::int64_t>(piece);
-    queue_.schedule_at(tx_busy_until_, [this, piece, start = starts_] { deliver(piece, start); });
+    events_.schedule_at(tx_busy_until_, [this, piece, start = starts_] { deliver(piece, start); });
     done += piece;
   }
 }

@@ -15,6 +15,7 @@
 #include "sim/bus/spi_bus.hpp"
 #include "sim/core/bytes.hpp"
 #include "sim/core/event_queue.hpp"
+#include "sim/core/event_scope.hpp"
 
 namespace wizloop::board {
 
@@ -59,6 +60,7 @@ class SimConsole final : public agent::Console {
   void deliver(std::size_t count, std::uint32_t start);
 
   EventQueue& queue_;
+  EventScope events_{queue_};
   bus::SpiBus& bus_;
   UartSetup setup_;
   Duration byte_time_;
