@@ -151,23 +151,4 @@ void ModelTarget::set_link_partner(const wire::LinkAbilities& partner) {
   if (powered_) chip().set_link_partner(partner);
 }
 
-namespace {
-std::string chosen = "model";
-}
-
-void choose_target(std::string_view name) { chosen = name; }
-
-std::unique_ptr<Target> make_target() {
-  if (chosen == "model" || chosen == "model-spi") return std::make_unique<ModelTarget>(chosen == "model");
-  fmt::print(stderr, "no conformance target '{}'; there are: model, model-spi\n", chosen);
-  std::exit(2);
-}
-
-std::string_view name_of(Feature feature) {
-  constexpr std::string_view names[] = {"a scripted peer",  "exact time",     "single SCLK periods", "a reset pin",
-                                        "an interrupt pin", "a power switch", "a cable switch",      "a current meter",
-                                        "SPI timing",       "PMODE pins",     "a judge of rules",    "a link partner"};
-  return names[static_cast<std::size_t>(feature)];
-}
-
 }  // namespace wizloop::conformance

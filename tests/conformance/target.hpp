@@ -33,6 +33,7 @@ enum class Feature : std::uint8_t {
   mode_pins,      // set_pmode_pins()
   judge,          // broken_rules()
   link_partner,   // set_link_partner()
+  bare_clocks,    // exchange() without select(): SCLK runs while SCSn is high
 };
 std::string_view name_of(Feature feature);
 

@@ -1,0 +1,85 @@
+#include "tests/conformance/bridge_target.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include "sim/core/assert.hpp"
+#include "tests/conformance/w5500.hpp"
+
+namespace wizloop::conformance {
+namespace {
+
+constexpr Duration reset_low = 600us;  // TRC is at least 500 us
+constexpr Duration pll_lock = 2ms;     // TPL is at most 1 ms
+constexpr Duration longest_negotiation = 10s;
+constexpr Duration look_again = 50ms;
+
+}  // namespace
+
+BridgeTarget::BridgeTarget(spi_bridge::SpiBridge& bridge) : bridge_{bridge} {
+  set_rstn(false);
+  wait(reset_low);
+  set_rstn(true);
+  wait(pll_lock);
+  constexpr std::array<std::uint8_t, 4> read_PHYCFGR = {0x00, 0x2E, 0x00, 0x00};
+  constexpr std::uint8_t LNK = 0x01;
+  for (Duration waited{}; waited < longest_negotiation; waited += look_again) {
+    std::array<std::uint8_t, 4> miso{};
+    select();
+    exchange(read_PHYCFGR, miso);
+    deselect();
+    if ((miso[3] & LNK) != 0) return;
+    wait(look_again);
+  }
+  fmt::print(stderr, "no link at board {}: plug its cable in\n", bridge_.board());
+  std::exit(5);
+}
+
+BridgeTarget::~BridgeTarget() { bridge_.release_select(); }
+
+void BridgeTarget::lacks() {
+  fmt::print(stderr, "a test uses what it did not say that it needs\n");
+  std::abort();
+}
+
+bool BridgeTarget::has(Feature feature) const {
+  if (feature == Feature::reset_pin) return bridge_.has("rst");
+  return feature == Feature::interrupt_pin && bridge_.has("intn");
+}
+
+void BridgeTarget::stop_if_failed() const {
+  if (!bridge_.failure()) return;
+  fmt::print(stderr, "the bridge to board {} failed: {}\n", bridge_.board(), bridge_.failure()->message);
+  std::exit(5);
+}
+
+void BridgeTarget::exchange(Bytes mosi, MutableBytes miso) {
+  if (mosi.empty()) return;  // the agent has no frames without bytes
+  bridge_.exchange(mosi, miso, begun_, true);
+  begun_ = true;
+  stop_if_failed();
+}
+
+void BridgeTarget::set_rstn(bool high) {
+  WIZ_ASSERT(has(Feature::reset_pin));
+  bridge_.set_reset_pin(high);
+  stop_if_failed();
+}
+
+bool BridgeTarget::intn() const {
+  WIZ_ASSERT(has(Feature::interrupt_pin));
+  const auto low = bridge_.intn_low(0);
+  stop_if_failed();
+  return !*low;
+}
+
+void BridgeTarget::wait(Duration duration) {
+  const auto us = (duration + microseconds(1) - picoseconds(1)) / microseconds(1);
+  bridge_.wait(static_cast<std::uint32_t>(us));
+  stop_if_failed();
+}
+
+}  // namespace wizloop::conformance

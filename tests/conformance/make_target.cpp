@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/conformance/bridge_target.hpp"
+#include "tests/conformance/model_target.hpp"
+#include "tests/support/agent_on_loopback.hpp"
+
+namespace wizloop::conformance {
+namespace {
+
+constexpr std::string_view bridge_prefix = "bridge:";
+constexpr std::string_view simulated = "sim";
+
+std::string chosen = "model";
+
+template <typename T>
+T value_or_exit(Result<T> result) {
+  if (result) return std::move(result).value();
+  fmt::print(stderr, "{}\n", result.error().message);
+  std::exit(5);
+}
+
+board::BoardSetup simulated_board() {
+  const std::filesystem::path boards{WIZLOOP_BOARDS_DIR};
+  return {.testbed = {.board = value_or_exit(bus::load_board(boards / "stm32f405-arduino.toml"))}};
+}
+
+// The line and the bridge serve all tests of a run.
+spi_bridge::SpiBridge& bridge_to(std::string address) {
+  static std::unique_ptr<test::AgentOnLoopback> agent;
+  if (address == simulated && agent == nullptr) agent = std::make_unique<test::AgentOnLoopback>(simulated_board());
+  if (address == simulated) address = agent->address();
+  static const std::unique_ptr<spi_bridge::AgentChannel> channel =
+      value_or_exit(spi_bridge::AgentChannel::open(address));
+  static const std::unique_ptr<spi_bridge::SpiBridge> bridge = value_or_exit(spi_bridge::SpiBridge::attach(*channel));
+  return *bridge;
+}
+
+}  // namespace
+
+void choose_target(std::string_view name) { chosen = name; }
+
+std::unique_ptr<Target> make_target() {
+  if (chosen == "model" || chosen == "model-spi") return std::make_unique<ModelTarget>(chosen == "model");
+  if (chosen.starts_with(bridge_prefix)) {
+    return std::make_unique<BridgeTarget>(bridge_to(chosen.substr(bridge_prefix.size())));
+  }
+  fmt::print(stderr,
+             "no conformance target '{}'; there are: model, model-spi, bridge:sim, bridge:serial:PORT[@BAUD], "
+             "bridge:tcp:HOST:PORT\n",
+             chosen);
+  std::exit(2);
+}
+
+std::string_view name_of(Feature feature) {
+  constexpr std::string_view names[] = {
+      "a scripted peer",  "exact time",     "single SCLK periods",  "a reset pin", "an interrupt pin",
+      "a power switch",   "a cable switch", "a current meter",      "SPI timing",  "PMODE pins",
+      "a judge of rules", "a link partner", "clocks without select"};
+  return names[static_cast<std::size_t>(feature)];
+}
+
+}  // namespace wizloop::conformance
