@@ -10,7 +10,6 @@
 // and nothing else here would change. Input for a verb that is under way is typed beforehand, by an event of the queue.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +18,7 @@
 #include "boards/agent/agent.hpp"
 #include "drivers/ports/sim/sim_port.hpp"
 #include "harness/board/sim_console.hpp"
-#include "sim/testbed/testbed.hpp"
+#include "harness/board/talking_board.hpp"
 
 namespace wizloop::board {
 
@@ -34,40 +33,27 @@ struct BoardSetup {
   agent::StatsSource* more_stats = nullptr;  // outlives the board
 };
 
-class SimBoard final {
+class SimBoard final : public TalkingBoard {
  public:
   static Result<std::unique_ptr<SimBoard>> create(BoardSetup setup);
   SimBoard(const SimBoard&) = delete;
   SimBoard& operator=(const SimBoard&) = delete;
 
-  testbed::Testbed& testbed() { return *testbed_; }
+  testbed::Testbed& testbed() override { return *testbed_; }
   SimConsole& console() { return console_; }
   SimPort& port() { return port_; }
-  EventQueue& queue() { return testbed_->queue(); }
-  Instant now() const { return testbed_->now(); }
 
   // What the main of the firmware does: greets, and then answers for ever.
-  void boot() { agent_->boot(); }
+  void boot() override { agent_->boot(); }
+  void type(std::string_view text) override { console_.type(text); }
   // What a reset of the microcontroller does: firmware has forgotten all, UART and SPI are idle. The chip keeps what it
   // has; boot() comes next.
   void restart();
-  void run_once(Duration at_most);
-
-  // Runs the firmware until then, or longer if a verb does.
-  void run_until(Instant until);
-  // Runs the firmware until it has sent a whole line, and takes it; nothing if it has not by then.
-  std::optional<std::string> run_until_line(Duration within);
-  // Types "#N request" and returns the answer without its "#N "; other lines are kept in heard().
-  std::optional<std::string> ask(std::string_view request, Duration within);
-
-  // Lines that nobody waited for: events, log.
-  const std::deque<std::string>& heard() const { return heard_; }
-  void forget_heard() { heard_.clear(); }
+  void run_once(Duration at_most) override;
 
  private:
   SimBoard(std::unique_ptr<testbed::Testbed> bed, BoardSetup setup);
   void start_agent();
-  void on_output(Bytes bytes);
 
   BoardSetup setup_;
   std::unique_ptr<testbed::Testbed> testbed_;
@@ -77,10 +63,6 @@ class SimBoard final {
   std::vector<std::uint8_t> data_memory_;
   agent::Identity identity_;
   std::optional<agent::Agent> agent_;
-  std::string partial_;
-  std::deque<std::string> lines_;
-  std::deque<std::string> heard_;
-  std::uint32_t sequence_ = 0;
 };
 
 }  // namespace wizloop::board

@@ -1,5 +1,6 @@
-// A simulated board with the agent on it, booted and with its link up. Every test ends with the question whether the
-// firmware broke a rule of the datasheet.
+// A board with the agent on it, booted and with its link up. Every test ends with the question whether the firmware
+// broke a rule of the datasheet. The tests of BoardTest run on each kind of board; those of SimBoardTest want what only
+// the simulated board has.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -40,13 +41,17 @@ inline std::uint64_t number_of(std::string_view answer, std::string_view key) {
   return number;
 }
 
+// What sets one kind of board apart from another. A program links one: sim_kind.cpp, or that of the Arduino sketch.
+struct BoardKind {
+  bool has_dma;
+  std::unique_ptr<board::TalkingBoard> (*make)(board::BoardSetup setup);
+};
+extern const BoardKind kind;
+
 class BoardTest : public testing::Test {
  protected:
-  explicit BoardTest(std::string_view name = "w55rp20") : BoardTest{setup_of(name)} {}
-  explicit BoardTest(board::BoardSetup setup) {
-    auto created = board::SimBoard::create(std::move(setup));
-    WIZ_ASSERT(created);
-    board = std::move(created).value();
+  explicit BoardTest(std::string_view name = "w55rp20") : BoardTest{kind.make(setup_of(name))} {}
+  explicit BoardTest(std::unique_ptr<board::TalkingBoard> made) : board{std::move(made)} {
     board->boot();
     greeting = board->run_until_line(1s).value_or("");
     EXPECT_EQ(number_of(ask("link wait_ms=10000"), "up"), 1U);
@@ -67,12 +72,24 @@ class BoardTest : public testing::Test {
   }
   net::LwipHost& pc() { return board->testbed().pc(); }
   void at(Duration delay, std::string text) {
-    board->queue().schedule(
-        delay, [this, text = std::make_shared<std::string>(std::move(text))] { board->console().type(*text); });
+    board->queue().schedule(delay,
+                            [this, text = std::make_shared<std::string>(std::move(text))] { board->type(*text); });
   }
 
-  std::unique_ptr<board::SimBoard> board;
+  std::unique_ptr<board::TalkingBoard> board;
   std::string greeting;
+};
+
+class SimBoardTest : public BoardTest {
+ protected:
+  explicit SimBoardTest(std::string_view name = "w55rp20") : SimBoardTest{setup_of(name)} {}
+  explicit SimBoardTest(board::BoardSetup setup) : SimBoardTest{board::SimBoard::create(std::move(setup))} {}
+
+  board::SimBoard& sim;
+
+ private:
+  explicit SimBoardTest(Result<std::unique_ptr<board::SimBoard>> created)
+      : BoardTest{std::move(created).value()}, sim{static_cast<board::SimBoard&>(*board)} {}
 };
 
 }  // namespace wizloop::test

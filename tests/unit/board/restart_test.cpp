@@ -13,26 +13,26 @@ board::BoardSetup setup_with_network() {
   return setup;
 }
 
-struct Restart : BoardTest {
-  Restart() : BoardTest{setup_with_network()} {}
+struct Restart : SimBoardTest {
+  Restart() : SimBoardTest{setup_with_network()} {}
 };
 
 TEST_F(Restart, FirmwareStartsWithItsOwnAddressesAgain) {
   EXPECT_EQ(ask("net ip=10.9.9.9"),
             "ok mac=02:00:00:00:00:31 ip=10.9.9.9 mask=255.255.0.0 gw=10.0.0.1 rtr_us=200000 rcr=8");
-  board->restart();
+  sim.restart();
   board->boot();
   EXPECT_THAT(board->run_until_line(1s).value_or(""), StartsWith("! hello agent=1 board=w55rp20"));
   EXPECT_THAT(ask("net"), HasSubstr(" ip=10.0.0.7 "));
 }
 
 TEST_F(Restart, HalfALineAndOutputOnItsWayAreForgotten) {
-  board->console().type("#1 hel");
+  sim.console().type("#1 hel");
   board->run_until(board->now() + 1ms);
   const std::string_view unheard = "never heard of again";
-  board->console().write(reinterpret_cast<const std::uint8_t*>(unheard.data()), unheard.size());
-  board->console().type("#2 reset\n");
-  board->restart();
+  sim.console().write(reinterpret_cast<const std::uint8_t*>(unheard.data()), unheard.size());
+  sim.console().type("#2 reset\n");
+  sim.restart();
   board->boot();
   EXPECT_THAT(board->run_until_line(1s).value_or(""), StartsWith("! hello"));
   EXPECT_THAT(ask("hello"), StartsWith("ok agent=1"));

@@ -1,4 +1,4 @@
-// tcp-server on a simulated board, with clients on the PC that play scripts.
+// tcp-server, with clients on the PC that play scripts.
 #include <numeric>
 
 #include "sim/net/services/tcp_source.hpp"

@@ -1,4 +1,4 @@
-// tcp-send, tcp-recv and tcp-echo on a simulated board, against services of the PC.
+// tcp-send, tcp-recv and tcp-echo, against services of the PC.
 #include "sim/net/services/tcp_echo.hpp"
 #include "sim/net/services/tcp_sink.hpp"
 #include "sim/net/services/tcp_source.hpp"

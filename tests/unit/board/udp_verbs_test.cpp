@@ -1,4 +1,4 @@
-// udp-send, udp-recv and udp-echo on a simulated board, against services of the PC.
+// udp-send, udp-recv and udp-echo, against services of the PC.
 #include "sim/core/bytes.hpp"
 #include "sim/net/services/udp_echo.hpp"
 #include "sim/net/services/udp_sink.hpp"
