@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint64_t patience_us = 10000000;
 constexpr uint64_t test_patience_us = 30000000;
+constexpr uint64_t leftover_patience_us = 500000;
 constexpr uint32_t longest_json = 16384;
 constexpr uint8_t length_bytes = 4;
 
@@ -35,7 +36,8 @@ enum Said : uint8_t {
 constexpr uint32_t too_many_streams = 6;
 constexpr uint32_t not_implemented = 13;
 
-enum Role : uint8_t { newcomer, controlling, incoming, outgoing };
+// Streams of a test that is over are left over: the client has closed them, behind what is still on its way.
+enum Role : uint8_t { newcomer, controlling, incoming, outgoing, left_over };
 
 // A stream's number in the results: 1, 3, 4, 5 ...
 uint8_t id_of(uint8_t stream) { return stream == 0 ? uint8_t{1} : static_cast<uint8_t>(stream + 2); }
@@ -87,6 +89,8 @@ Turn Iperf3Service::serve(Server& server, Connection& connection) {
       return greet(server, connection);
     case controlling:
       return control(server, connection);
+    case left_over:
+      return drain(server, connection);
     default:
       return move_data(server, connection);
   }
@@ -97,6 +101,10 @@ void Iperf3Service::on_closed(Server& server, Connection& connection) {
   control_ = nullptr;
   phase_ = no_test;
   server.use_buffer(Server::Layout::in);
+  for (uint8_t i = 0; i < server.size(); ++i) {
+    Connection& other = server.at(i);
+    if (other.role == incoming || other.role == outgoing) other.role = left_over;
+  }
 }
 
 Turn Iperf3Service::greet(Server& server, Connection& connection) {
@@ -226,23 +234,31 @@ Turn Iperf3Service::send_results(Server& server, Connection& connection) {
 }
 
 Turn Iperf3Service::move_data(Server& server, Connection& connection) {
-  // A client that gets its own results before the last byte of a block would wait for that byte: what is sent goes on
-  // beyond the end of the test, until its results are there.
-  if (phase_ != running && phase_ != results && phase_ != streams) return Turn::finished;
   if (phase_ == streams) return Turn::idle;
   bool finished = false;
   bool moved = false;
+  uint64_t count = 0;
   if (connection.role == outgoing) {
+    // Beyond the end of the test until the client's results are there: it waits for the end of its last block.
+    if (phase_ == display) return Turn::idle;
     const uint64_t before = connection.out;
     moved = server.send_pattern(connection, ~uint64_t{0}, &finished);
-    if (phase_ == running) bytes_[connection.step] += connection.out - before;
+    count = connection.out - before;
   } else {
-    const uint16_t taken = server.read(connection, server.in_data(), server.in_bytes(), &finished);
-    moved = taken > 0;
-    bytes_[connection.step] += taken;
+    // And what is still on its way then is taken, so that the connection ends in order.
+    count = server.read(connection, server.in_data(), server.in_bytes(), &finished);
+    moved = count > 0;
   }
+  if (phase_ == running) bytes_[connection.step] += count;
   if (moved) moved_us_ = server.now_us();
   return finished ? Turn::finished : moved ? Turn::moved : Turn::idle;
+}
+
+Turn Iperf3Service::drain(Server& server, Connection& connection) {
+  bool finished = false;
+  const uint16_t taken = server.read(connection, server.in_data(), server.in_bytes(), &finished);
+  if (finished || server.now_us() - connection.moved_us >= leftover_patience_us) return Turn::finished;
+  return taken > 0 ? Turn::moved : Turn::idle;
 }
 
 bool Iperf3Service::say(Server& server, Connection& connection, uint8_t state) {

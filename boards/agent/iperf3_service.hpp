@@ -47,6 +47,7 @@ class Iperf3Service final : public Service {
   Turn send_results(Server& server, Connection& connection);
   Turn refuse(Server& server, Connection& connection, uint32_t error);
   Turn move_data(Server& server, Connection& connection);
+  Turn drain(Server& server, Connection& connection);
   bool say(Server& server, Connection& connection, uint8_t state);
   bool is_patient(Server& server, const Connection& connection) const;
 

@@ -28,8 +28,6 @@ class LineReader {
   LineFault fault() const { return fault_; }
 
   uint16_t longest() const { return static_cast<uint16_t>(size_ - 1); }
-  // Whether a line has begun and not ended.
-  bool in_line() const { return !ended_ && length_ > 0; }
 
  private:
   void start_line();

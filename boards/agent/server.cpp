@@ -121,9 +121,10 @@ bool Server::send_pattern(Connection& connection, uint64_t most, bool* finished)
   const uint16_t longest = w5500::smaller(static_cast<uint16_t>(room - 256), longest_piece);
   const uint16_t piece = most < longest ? static_cast<uint16_t>(most) : longest;
   const uint8_t* const data = device.buffers.data + (connection.out & 0xFF);
-  // Alone it may keep the pipe full; beside others it must not keep them waiting.
-  const Progress sent = open_count() > 1 ? connection.socket.try_write(data, piece)
-                                         : connection.socket.write(data, piece, short_write_us);
+  // One stream, with at most a control connection beside it, may keep the pipe full; others must not be kept waiting.
+  const bool alone = layout_ == Layout::out && open_count() <= 2;
+  const Progress sent =
+      alone ? connection.socket.write(data, piece, short_write_us) : connection.socket.try_write(data, piece);
   if (sent.count > 0) took(connection, static_cast<uint16_t>(sent.count), false);
   if (!is_waiting(sent.error)) *finished = true;
   return sent.count > 0;

@@ -80,7 +80,7 @@ void udp_echo(Device& device, Request& request, Answer& answer) {
   const uint16_t longest = smaller(device.buffers.data_bytes, UdpSocket::max_payload);
   const uint16_t size = request.number16(AGENT_TEXT("size"), number_bytes, longest, 64);
   const uint32_t wait_us = 1000 * request.number(AGENT_TEXT("wait_ms"), 1, 60000, 1000);
-  const uint8_t kib = read_udp_kib(request);
+  const uint8_t kib = read_udp_kib(request, 1);
   Watch watch(device, answer, request, udp_timeout_ms);
   if (!request.values_good()) return answer.bad_value(request);
 

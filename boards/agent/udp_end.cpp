@@ -10,9 +10,9 @@ uint16_t read_udp_local(Device& device, Request& request) {
   return request.number16(AGENT_TEXT("local"), 1, 65535, 1);
 }
 
-uint8_t read_udp_kib(Request& request) {
+uint8_t read_udp_kib(Request& request, uint8_t otherwise) {
   constexpr uint8_t sizes[] = {1, 2, 4, 8, 16};
-  return sizes[request.choice(AGENT_TEXT("kib"), AGENT_TEXT("1 2 4 8 16"), 1)];
+  return sizes[request.choice(AGENT_TEXT("kib"), AGENT_TEXT("1 2 4 8 16"), otherwise)];
 }
 
 Error open_udp(Device& device, UdpSocket& socket, uint16_t local_port, uint8_t kib) {

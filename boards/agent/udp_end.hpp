@@ -14,7 +14,8 @@ constexpr uint16_t number_bytes = 4;
 
 // local=, or another one each time.
 uint16_t read_udp_local(Device& device, Request& request);
-uint8_t read_udp_kib(Request& request);
+// `otherwise` is the power of two that is the default.
+uint8_t read_udp_kib(Request& request, uint8_t otherwise);
 w5500::Error open_udp(Device& device, w5500::UdpSocket& socket, uint16_t local_port, uint8_t kib);
 // Behind its number, byte i of a datagram is i mod 256.
 uint16_t mismatches_of(const uint8_t* payload, uint16_t stored);

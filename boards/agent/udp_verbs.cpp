@@ -72,7 +72,7 @@ void udp_send(Device& device, Request& request, Answer& answer) {
   const uint16_t longest = smaller(device.buffers.data_bytes, UdpSocket::max_payload);
   const uint16_t size = request.number16(AGENT_TEXT("size"), least, longest, smaller(longest, uint16_t{1470}));
   const uint32_t kbit_s = request.number(AGENT_TEXT("kbit_s"), 0, 1000000, 0);
-  const uint8_t kib = read_udp_kib(request);
+  const uint8_t kib = read_udp_kib(request, 1);
   Watch watch(device, answer, request, udp_timeout_ms);
   if (!request.values_good()) return answer.bad_value(request);
 
@@ -125,7 +125,7 @@ void udp_recv(Device& device, Request& request, Answer& answer) {
   const Format format = read_format(request);
   const uint32_t count = request.number(AGENT_TEXT("count"), 0, 0xFFFFFFFFu, 0);
   const uint32_t idle_us = 1000 * request.number(AGENT_TEXT("idle_ms"), 1, 60000, 2000);
-  const uint8_t kib = read_udp_kib(request);
+  const uint8_t kib = read_udp_kib(request, 4);
   Watch watch(device, answer, request, udp_timeout_ms);
   if (!request.values_good()) return answer.bad_value(request);
 

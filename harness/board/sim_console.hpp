@@ -43,8 +43,6 @@ class SimConsole final : public agent::Console {
   void type(std::string_view text);
   // The UART loses its supply or is reset: what is in it, or on its way in either direction, is gone.
   void reset();
-  // Whether all that was typed has reached the FIFO.
-  bool line_is_quiet() const { return arriving_.empty(); }
 
   const Counters& counters() const { return counters_; }
 

@@ -251,6 +251,21 @@ TEST_F(Iperf3, ReverseGoesOnSendingUntilTheResultsCome) {
   EXPECT_TRUE(streams[0]->peer_closed);
 }
 
+TEST_F(Iperf3, WhatIsStillOnItsWayAtTheEndIsTakenButNotCounted) {
+  connect(5201, [this](ScriptClient& c) { c.after(0, cookie_text()).after(1, json(R"({"tcp":true,"parallel":1})")); });
+  board->queue().schedule(30ms, [this] {
+    streams.push_back(std::make_unique<ScriptClient>(pc(), testbed::board_ip, 5201));
+    streams[0]->after(0, cookie_text() + std::string(300'000, 'd')).close_after(0);
+  });
+  // All at once, while the stream goes on for some 100 ms more.
+  board->queue().schedule(60ms,
+                          [this] { client->after(4, "\x04").after(5, json("{}")).after(6, "\x10").close_after(6); });
+  EXPECT_THAT(ask("tcp-server mode=iperf3 conns=2"), StartsWith("ok conns=2 ended=2 bytes_in=300"));
+  EXPECT_TRUE(streams[0]->peer_closed);
+  EXPECT_FALSE(streams[0]->lost);
+  EXPECT_THAT(client->received, testing::Not(HasSubstr("\"bytes\":300000,")));
+}
+
 TEST_F(Iperf3, SecondClientIsDeniedAndTheFirstGoesOn) {
   connect(5201, [this](ScriptClient& c) { c.after(0, cookie_text()); });
   board->queue().schedule(30ms, [this] {

@@ -97,7 +97,7 @@ TEST_F(UdpVerbs, IperfServerReports) {
   }
   board->queue().schedule(40ms, [&] { send_iperf(port, -21); });
   board->queue().schedule(290ms, [&] { send_iperf(port, -22); });  // as if the report had been lost
-  const std::string answer = ask("udp-recv port=5001 report=iperf idle_ms=500 kib=8");
+  const std::string answer = ask("udp-recv port=5001 report=iperf idle_ms=500");
   EXPECT_THAT(answer, StartsWith("ok bytes=27930 us=18"));
   EXPECT_THAT(answer, HasSubstr(" count=19 "));
   EXPECT_THAT(answer, HasSubstr(" lost=1 late=0 bad=0 jitter_us="));
