@@ -78,10 +78,15 @@ void Chip::drive_reset(bool high) {
   if (context_.quirks.peek<SpiBeforePll>(Quirk::spi_before_pll) == SpiBeforePll::alive) front_.set_held_in_reset(false);
 }
 
-void Chip::brown_out(Duration down) {
+void Chip::set_power(bool on) {
+  if (on) return drive_reset(true);
   drive_reset(false);
   hold_in_reset();
-  pll_timer_.start(down, [this] { drive_reset(true); });
+}
+
+void Chip::brown_out(Duration down) {
+  set_power(false);
+  pll_timer_.start(down, [this] { set_power(true); });
 }
 
 void Chip::hold_in_reset() {

@@ -44,7 +44,10 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
 
   // Faults of its own that a run plans; the faults outlive the chip.
   void inject(Faults& faults) { context_.faults = ChipFaults::of(faults); }
-  // The supply is down from now on for so long; then the chip starts anew, and its PHY with it.
+  // The supply. Without it the chip hears nothing and there is no link; when it comes back the chip starts anew, and its
+  // PHY with it.
+  void set_power(bool on);
+  // The supply is down from now on for so long.
   void brown_out(Duration down);
 
   // Cable.

@@ -157,6 +157,23 @@ TEST(PhyTest, RaisingAHighResetPinDoesNothing) {
   EXPECT_THAT(board.read(0, common::SIPR, 1), ElementsAre(192));
 }
 
+TEST(ChipTest, WithoutPowerItIsDeafAndWithItAgainAllStartsAnew) {
+  TestBoard board;
+  board.configure();
+  board.chip.set_power(false);
+  EXPECT_THAT(board.read(0, common::VERSIONR, 1), ElementsAre(0x00));
+  board.arrive_ping(1, 32);
+  board.advance(5s);
+  EXPECT_TRUE(board.sent.empty());
+  board.chip.set_power(true);
+  board.advance(2ms);
+  EXPECT_THAT(board.read(0, common::VERSIONR, 1), ElementsAre(0x04));
+  EXPECT_THAT(board.read(0, common::SIPR, 4), ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(phycfgr(board) & 1, 0);
+  board.advance(5s);
+  EXPECT_EQ(phycfgr(board), 0xBF);
+}
+
 TEST(PhyTest, FramesGoAtTheRateOfTheMode) {
   TestBoard board;
   board.configure();
