@@ -109,6 +109,8 @@ class Testbed final : private bus::AwaitedSource {
   FaultPoint* fault(Fault fault) { return faults_->point(fault); }
   std::vector<StruckFault> faults() const { return faults_->struck(); }
 
+  // Why the capture ends before its time; null as long as it does not.
+  const Error* capture_error() const { return pcap_ ? pcap_->error() : nullptr; }
   // Flushes captures and traces, once. The error says which file could not be written.
   std::optional<Error> finish_files();
 

@@ -36,6 +36,9 @@ class PcapngWriter {
   // Frames come in the order of their instants. After a failed write to the file the rest of the capture is dropped.
   void write(Instant start, const Frame& frame);
 
+  // Why the capture ends before its time; null as long as it does not.
+  const Error* error() const { return error_ ? &*error_ : nullptr; }
+
   // Writes out what is still buffered; the error, if any write of this capture has failed.
   std::optional<Error> close();
 

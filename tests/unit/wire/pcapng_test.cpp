@@ -154,7 +154,9 @@ TEST(Pcapng, EndsWithAWholeBlockWhenTheDiskFillsUp) {
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit limited{100'000, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limited), 0);
+  EXPECT_EQ(writer->error(), nullptr);
   for (int i = 0; i < 200; ++i) writer->write(Instant{} + i * 1ms, *frame);
+  EXPECT_NE(writer->error(), nullptr);
   const std::optional<Error> error = writer->close();
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
