@@ -119,7 +119,7 @@ std::string answer_control(ControlledRack& rack, std::string_view line) {
   const bool printable = std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; });
   if (!printable) return "err syntax a line has printable characters; try help";
   const std::vector<std::string_view> words = words_of(line);
-  if (words.empty()) return {};
+  if (words.empty() || words[0] == "token") return {};  // a client need not know whether it has to send one
   const std::vector<std::string> boards = rack.boards();
   if (words[0] == "help") return "ok verbs=help,list,off,on,reset,unplug,replug,release,status usage=VERB_[BOARD]";
   if (words[0] == "list") return fmt::format("ok boards={}", fmt::join(boards, ","));

@@ -40,7 +40,7 @@ class ControlledRack {
   virtual Result<std::string> command(std::size_t board, BoardCommand command) = 0;
 };
 
-// The answer to one line, without its end; empty to an empty line.
+// The answer to one line, without its end; empty to an empty line, and to a token where none is needed.
 std::string answer_control(ControlledRack& rack, std::string_view line);
 
 class ControlPort {

@@ -10,7 +10,20 @@ import sys
 
 import typer
 
-from wizloop.cli import bench, compare, explain, fit, history, listing, peer, replay, run, surroundings
+from wizloop.cli import (
+    bench,
+    compare,
+    control,
+    explain,
+    fit,
+    history,
+    listing,
+    peer,
+    replay,
+    run,
+    serve,
+    surroundings,
+)
 from wizloop.errors import InfrastructureError, WizloopError, unexpected
 
 app = typer.Typer(
@@ -27,6 +40,8 @@ app.command("compare")(compare.compare)
 app.command("history")(history.history)
 app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)
+app.command("serve", context_settings=serve.CONTEXT)(serve.serve)
+app.command("control")(control.control)
 app.command("peer", context_settings=peer.CONTEXT)(peer.peer)
 
 

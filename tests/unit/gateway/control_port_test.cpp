@@ -42,6 +42,7 @@ TEST(Control, WantsTheNameOfOneAmongSeveral) {
 TEST(Control, SaysWhatIsWrong) {
   FakeRack rack;
   EXPECT_EQ(answer_control(rack, ""), "");
+  EXPECT_EQ(answer_control(rack, "token nobody-asked-for"), "");
   EXPECT_EQ(answer_control(rack, "explode"), "err unknown explode; try help");
   EXPECT_EQ(answer_control(rack, "off\x07"), "err syntax a line has printable characters; try help");
   EXPECT_EQ(answer_control(rack, "\xff\xfe"), "err syntax a line has printable characters; try help");

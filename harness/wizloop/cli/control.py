@@ -1,0 +1,59 @@
+"""`wizloop control`: power, reset and cable of a board that `wizloop serve` serves."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wizloop.errors import InfrastructureError, UsageError
+
+PATIENCE_S = 10.0
+
+
+def control(
+    where: Annotated[str, typer.Argument(help="HOST:PORT of its control port, or the file of its --ready-file.")],
+    command: Annotated[list[str], typer.Argument(help="off, on, reset, unplug, replug, release, status, list or help.")],
+    token_file: Annotated[Path | None, typer.Option(help="The token; or set WIZLOOP_TOKEN.")] = None,
+) -> None:
+    """Switch a served board: `wizloop control 127.0.0.1:7000 off [BOARD]`. Fails if the answer is no ok."""
+    answer = ask(*address(where), " ".join(command), token(token_file))
+    print(answer)
+    if not answer.startswith("ok"):
+        raise typer.Exit(1)
+
+
+def address(where: str) -> tuple[str, int]:
+    if Path(where).is_file():
+        try:
+            where = json.loads(Path(where).read_text())["control"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{where} names no control port: was `wizloop serve` given --control?") from error
+    host, colon, port = where.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise UsageError(f"'{where}' is no control port, expected HOST:PORT or the file of --ready-file")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def token(file: Path | None) -> str | None:
+    """Never from the command line, which every user of the machine can see."""
+    return os.environ.get("WIZLOOP_TOKEN") if file is None else file.read_text().strip()
+
+
+def ask(host: str, port: int, line: str, secret: str | None) -> str:
+    try:
+        with socket.create_connection((host, port), timeout=PATIENCE_S) as connection:
+            if secret is not None:
+                connection.sendall(f"token {secret}\n".encode())
+            connection.sendall(f"{line}\n".encode())
+            with connection.makefile("r", encoding="utf-8", errors="replace") as answers:
+                answer = answers.readline()
+    except OSError as error:
+        raise InfrastructureError(f"control port {host}:{port}: {error.strerror or error}") from error
+    if not answer.endswith("\n"):
+        raise InfrastructureError(f"control port {host}:{port} hung up without an answer")
+    return answer.strip()

@@ -1,0 +1,401 @@
+"""`wizloop serve` as a rack sees it: consoles, power and cable of virtual boards, in real time and in processes of its own.
+
+Everything that waits here has an end, and every process is ended by whoever started it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import serial
+
+pytestmark = pytest.mark.simulator  # its program comes with the compiled module
+
+WIZLOOP = [sys.executable, "-m", "wizloop"]
+SECONDS = 20.0  # more than anything here takes on a busy machine
+BOARD = "w55rp20"
+
+
+class Served:
+    """A process that serves boards, and what it has said."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.said: list[str] = []
+        self.boards: dict[str, dict[str, str]] = {}
+        self.control = ""
+
+    def wait_until_ready(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line.rstrip())
+            word, values = line.split(" ", 1)[0], fields(line)
+            if word == "ready":
+                self.boards[values["board"]] = values
+            elif word == "serving":
+                self.control = values.get("control", "")
+                return
+        raise AssertionError(f"it ended with {self.process.wait(SECONDS)} before it served anything: {self.said}")
+
+    def board(self) -> dict[str, str]:
+        (only,) = self.boards.values()
+        return only
+
+    def command(self, line: str) -> str:
+        with Line.connect(self.control) as connection:
+            connection.send(line)
+            return connection.next_line()
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> list[str]:
+        """All that it has said; it must end well."""
+        self.process.send_signal(how)
+        rest, _ = self.process.communicate(timeout=SECONDS)
+        self.said += rest.splitlines()
+        assert self.process.returncode == 0, self.said
+        return self.said
+
+
+@contextmanager
+def serve(*arguments: str, **options: Any) -> Iterator[Served]:
+    command = [*WIZLOOP, "serve", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
+        try:
+            served = Served(process)
+            served.wait_until_ready()
+            yield served
+            if process.poll() is None:
+                served.end()
+        finally:
+            process.kill()
+
+
+def refused(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*WIZLOOP, "serve", *arguments], capture_output=True, text=True, timeout=SECONDS)
+
+
+class Line:
+    """A console over TCP, or a control port."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.buffer = b""
+
+    @classmethod
+    def connect(cls, where: str) -> Line:
+        host, _, port = where.rpartition(":")
+        return cls(socket.create_connection((host, int(port)), timeout=SECONDS))
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+
+    def send(self, line: str) -> None:
+        self.connection.sendall(line.encode() + b"\n")
+
+    def next_line(self) -> str:
+        while b"\n" not in self.buffer:
+            received = self.connection.recv(65536)
+            if not received:
+                raise AssertionError(f"hung up after {self.buffer!r}")
+            self.buffer += received
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return line.decode(errors="replace").rstrip("\r")
+
+    def wait_for(self, start: str) -> str:
+        return next_that_starts(self.next_line, start)
+
+    def ask(self, request: str, number: int = 1) -> str:
+        self.send(f"#{number} {request}")
+        return self.wait_for(f"#{number} ")
+
+
+def next_that_starts(next_line: Callable[[], str], start: str) -> str:
+    deadline = time.monotonic() + SECONDS
+    lines = []
+    while time.monotonic() < deadline:
+        lines.append(next_line())
+        if lines[-1].startswith(start):
+            return lines[-1]
+    raise AssertionError(f"no line that starts with {start!r} among {lines}")
+
+
+def open_serial(port: str) -> serial.SerialBase:
+    return serial.serial_for_url(port, baudrate=115200, timeout=SECONDS)
+
+
+def ask(port: serial.SerialBase, request: str, number: int = 1) -> str:
+    port.write(f"#{number} {request}\n".encode())
+    return next_that_starts(lambda: port.read_until(b"\n").decode().rstrip(), f"#{number} ")
+
+
+def fields(answer: str) -> dict[str, str]:
+    return dict(field.split("=", 1) for field in answer.split() if "=" in field)
+
+
+def test_console_on_a_pty_answers_pyserial(tmp_path: Path) -> None:
+    link = tmp_path / "board"
+    with serve("--board", BOARD, "--serial", str(link)) as served:
+        assert served.board()["serial"] == str(link)
+        assert os.readlink(link) == served.board()["pty"]
+        for number in range(1, 4):  # closed and opened again
+            with open_serial(str(link)) as port:
+                assert ask(port, "hello", number).startswith(f"#{number} ok agent=1 board={BOARD}")
+        said = served.end()
+    assert list(tmp_path.iterdir()) == []
+    assert said[-1].startswith(f"end board={BOARD} ")
+    assert not [line for line in said if line.startswith(("finding", "error"))]
+
+
+def test_console_answers_rfc2217_and_plain_tcp() -> None:
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--rfc2217", "127.0.0.1:0") as served:
+        with open_serial("rfc2217://" + served.board()["rfc2217"]) as port:
+            assert ask(port, "hello").startswith("#1 ok agent=1")
+            assert port.cts and port.dsr and port.cd
+        with Line.connect(served.board()["tcp"]) as console:
+            assert console.ask("hello").startswith("#1 ok agent=1")
+
+
+def test_second_client_is_told_who_holds_the_console() -> None:
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0") as served, ExitStack() as stack:
+        silent, first, second = (stack.enter_context(Line.connect(served.board()["tcp"])) for _ in range(3))
+        assert first.ask("hello").startswith("#1 ok")
+        holder = "{}:{}".format(*first.connection.getsockname())
+        assert second.ask("hello", 7) == f"#7 err busy holder=tcp:{holder}"
+        assert silent.wait_for("#1 ok")  # who says nothing sees all the same
+        first.connection.close()
+        deadline = time.monotonic() + SECONDS
+        while not second.ask("hello", 8).startswith("#8 ok"):
+            assert time.monotonic() < deadline
+
+
+def test_opening_the_console_resets_a_board_that_wants_it(tmp_path: Path) -> None:
+    link = tmp_path / "board"
+    arguments = ["--board", BOARD, "--serial", str(link), "--rfc2217", "127.0.0.1:0", "--reset-on", "dtr"]
+    with serve(*arguments) as served:
+        with open_serial(str(link)) as port:
+            assert next_that_starts(lambda: port.read_until(b"\n").decode(), "! hello")
+            port.write(b"#1 net ip=10.1.2.3\n")
+            assert "ip=10.1.2.3" in port.read_until(b"\n").decode()
+        with open_serial("rfc2217://" + served.board()["rfc2217"]) as port:
+            port.dtr = False
+            port.dtr = True
+            assert next_that_starts(lambda: port.read_until(b"\n").decode(), "! hello")
+            assert "ip=10.1.2.3" not in ask(port, "net")
+
+
+def test_power_reset_and_cable_by_the_control_port() -> None:
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--control", "127.0.0.1:0") as served:
+        with Line.connect(served.board()["tcp"]) as console:
+            assert " up=1 " in console.ask("link wait_ms=5000", 1)
+            assert served.command("off") == "ok"
+            console.send("#2 hello")
+            assert "power=off" in served.command("status")
+            assert served.command("reset") == "err failed the board has no power"
+            assert served.command("on") == "ok"
+            assert console.next_line().startswith("! hello"), "nothing was said without power"
+            assert " up=1 " in console.ask("link wait_ms=5000", 3)
+            assert served.command("unplug") == "ok"
+            deadline = time.monotonic() + SECONDS
+            while " up=0 " not in console.ask("link", 4):
+                assert time.monotonic() < deadline
+            assert served.command("replug") == "ok"
+            assert " up=1 " in console.ask("link wait_ms=5000", 5)
+            console.send("#6 tcp-server port=7 mode=echo s=600")
+            assert served.command("reset") == "ok"
+            assert console.next_line().startswith("! hello")
+            assert console.ask("hello", 7).startswith("#7 ok")
+        done = subprocess.run([*WIZLOOP, "control", served.control, "status"], capture_output=True, text=True, timeout=SECONDS)
+        assert done.returncode == 0 and done.stdout.startswith(f"ok board={BOARD} power=on cable=in")
+        failed = subprocess.run([*WIZLOOP, "control", served.control, "fly"], capture_output=True, text=True, timeout=SECONDS)
+        assert failed.returncode == 1 and failed.stdout.startswith("err unknown")
+
+
+def test_two_boards_talk_over_their_switch() -> None:
+    arguments = ["--board", BOARD, "--name", "a", "--tcp", "127.0.0.1:0"]
+    arguments += ["--board", "stm32f405-arduino", "--name", "b", "--tcp", "127.0.0.1:0"]
+    with serve(*arguments, "--control", "127.0.0.1:0") as served, ExitStack() as stack:
+        a, b = (stack.enter_context(Line.connect(served.boards[name]["tcp"])) for name in ("a", "b"))
+        for console in (a, b):
+            assert " up=1 " in console.ask("link wait_ms=5000", 1)
+        b.send("#2 tcp-server port=5001 mode=sink conns=1 s=30")
+        deadline = time.monotonic() + SECONDS
+        while not (sent := a.ask(f"tcp-send ip={served.boards['b']['ip']} port=5001 bytes=50000", 3)).startswith("#3 ok"):
+            assert time.monotonic() < deadline, sent
+        received = b.wait_for("#2 ")
+        assert fields(sent)["bytes"] == fields(received)["bytes_in"] == "50000"
+        assert fields(received)["bad"] == "0"
+        assert served.command("off").startswith("err syntax which board?")
+        assert served.command("status b").startswith("ok board=b power=on")
+
+
+def test_killed_process_leaves_a_link_that_the_next_one_takes_over(tmp_path: Path) -> None:
+    link = tmp_path / "board"
+    with serve("--board", BOARD, "--serial", str(link)) as first:
+        living = refused("--board", BOARD, "--serial", str(link))
+        assert living.returncode == 5
+        assert f"held by process {first.process.pid}" in living.stderr
+        first.process.kill()
+        first.process.wait(SECONDS)
+    assert link.is_symlink()
+    with serve("--board", BOARD, "--serial", str(link)), open_serial(str(link)) as port:
+        assert ask(port, "hello").startswith("#1 ok")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_flood_and_noise_leave_the_board_usable() -> None:
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0") as served:
+        with Line.connect(served.board()["tcp"]) as flooding:
+            flooding.connection.settimeout(1)
+            try:
+                for _ in range(40):
+                    flooding.connection.sendall(os.urandom(10_000))
+            except TimeoutError:
+                pass  # held up, as it should be
+        with Line.connect(served.board()["tcp"]) as half:
+            half.connection.sendall(b"#5 hel")
+        with Line.connect(served.board()["tcp"]) as console:
+            deadline = time.monotonic() + SECONDS
+            number = 6
+            while True:  # busy until the board has taken what the others have sent
+                console.send(f"\n#{number} hello")  # ends whatever line they have begun
+                if console.wait_for(f"#{number} ").startswith(f"#{number} ok"):
+                    break
+                number += 1
+                assert time.monotonic() < deadline
+
+
+def test_client_that_never_reads_holds_up_nobody() -> None:
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0") as served, ExitStack() as stack:
+        deaf, console = (stack.enter_context(Line.connect(served.board()["tcp"])) for _ in range(2))
+        for number in range(1, 200):
+            assert console.ask("help", number)
+        assert deaf.connection.fileno() >= 0
+
+
+def test_ready_file_says_where_everything_is(tmp_path: Path) -> None:
+    file = tmp_path / "ready.json"
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--control", "127.0.0.1:0", "--ready-file", str(file)) as served:
+        ready = json.loads(file.read_text())
+        assert ready["pid"] == served.process.pid
+        assert ready["control"] == served.control
+        (board,) = ready["boards"]
+        assert {key: board[key] for key in ("tcp", "pty", "ip")} == {
+            key: served.board()[key] for key in ("tcp", "pty", "ip")
+        }
+        done = subprocess.run([*WIZLOOP, "control", str(file), "status"], capture_output=True, text=True, timeout=SECONDS)
+        assert done.stdout.startswith("ok board=")
+    assert not file.exists()
+
+
+def test_full_disk_ends_the_capture_and_not_the_board(tmp_path: Path) -> None:
+    capture = tmp_path / "full.pcapng"
+
+    def no_large_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    arguments = ["--board", BOARD, "--name", "a", "--tcp", "127.0.0.1:0", "--pcap", str(capture), "--board", BOARD, "--tcp"]
+    with serve(*arguments, "127.0.0.1:0", preexec_fn=no_large_files) as served, ExitStack() as stack:
+        a, b = (stack.enter_context(Line.connect(board["tcp"])) for board in served.boards.values())
+        ip = served.boards[BOARD]["ip"]
+        for console in (a, b):
+            assert console.ask("link wait_ms=5000").startswith("#1 ok")
+        b.send("#2 tcp-server port=5001 mode=sink conns=9 s=30")
+        for number in range(3, 6):
+            assert a.ask(f"tcp-send ip={ip} port=5001 bytes=50000", number).startswith(f"#{number} ok")
+        said = served.end()
+    (error,) = [line for line in said if line.startswith("error ")]
+    assert "full.pcapng: cannot write: File too large" in error
+    assert capture.stat().st_size <= 20_000
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_told_to_end_in_the_middle_of_a_transfer_it_ends_well(how: signal.Signals, tmp_path: Path) -> None:
+    link = tmp_path / "board"
+    with serve("--board", BOARD, "--serial", str(link), "--tcp", "127.0.0.1:0") as served:
+        with Line.connect(served.board()["tcp"]) as console:
+            console.send("#1 tcp-server port=7 mode=echo s=600")
+            served.end(how)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_says_what_was_expected(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('title = "x"\nmcu = 7\n')
+    for arguments, code, message in [
+        ([], 2, "no board to serve"),
+        (["--board", "no-such-board"], 4, "unknown board 'no-such-board'"),
+        (["--board", str(wrong)], 2, f"{wrong}:2"),
+        (["--board", BOARD, "--tcp", "127.0.0.1"], 2, "expected HOST:PORT"),
+        (["--board", BOARD, "--tcp", "0.0.0.0:0"], 2, "needs a token"),
+        (["--board", BOARD, "--net", "veth:no-such-if"], 2, "no-such-if"),
+        (["--board", BOARD, "--set", "board.nonsense=1"], 2, "nonsense"),
+        (["--board", BOARD, "--serial", str(wrong)], 2, "no symbolic link"),
+        (["--board", BOARD, "--pcap", str(tmp_path)], 2, str(tmp_path)),
+    ]:
+        done = refused(*arguments)
+        assert (done.returncode, message in done.stderr) == (code, True), done
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = "{}:{}".format(*taken.getsockname())
+        done = refused("--board", BOARD, "--tcp", port)
+        assert done.returncode == 5
+        assert port in done.stderr and "in use" in done.stderr
+
+
+def test_other_machines_need_the_token(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("correct-horse-battery\n")
+    token.chmod(0o600)
+    arguments = ["--board", BOARD, "--tcp", "0.0.0.0:0", "--control", "0.0.0.0:0", "--token-file", str(token)]
+    with serve(*arguments) as served:
+        with Line.connect(served.board()["tcp"]) as console:
+            console.send("#1 hello")
+            assert console.next_line() == "! denied"
+        with Line.connect(served.board()["tcp"]) as console:
+            console.send("token correct-horse-battery")
+            assert console.ask("hello").startswith("#1 ok")
+        command = [*WIZLOOP, "control", served.control, "status"]
+        without = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        assert without.returncode == 1 and without.stdout.startswith("err denied")
+        given = subprocess.run([*command, "--token-file", str(token)], capture_output=True, text=True, timeout=SECONDS)
+        assert given.returncode == 0 and given.stdout.startswith("ok board=")
+
+
+def ordinary_user_can_make_a_network() -> bool:
+    return subprocess.run(["unshare", "-Urn", "true"], capture_output=True, timeout=SECONDS).returncode == 0
+
+
+IN_A_NETWORK_OF_ITS_OWN = """
+set -e
+ip link set lo up
+ip link add pc0 type veth peer name board0
+ip addr add 192.168.1.1/24 dev pc0
+ip link set pc0 up
+ip link set board0 up
+exec "$@"
+"""
+
+
+def test_ping_and_iperf_reach_the_board_by_its_own_address(tmp_path: Path) -> None:
+    if not ordinary_user_can_make_a_network():
+        assert os.environ.get("CI") != "true", "unshare -Urn is forbidden here"
+        pytest.skip("unshare -Urn is forbidden here")
+    inside = Path(__file__).with_name("ping_and_iperf.py")
+    command = ["unshare", "-Urn", "sh", "-c", IN_A_NETWORK_OF_ITS_OWN, "sh", sys.executable, str(inside), str(tmp_path / "board")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3 * SECONDS)
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []
