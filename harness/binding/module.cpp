@@ -26,6 +26,7 @@
 
 #include "harness/binding/circuitpython.hpp"
 #include "harness/binding/testbed.hpp"
+#include "harness/board/bridge_replay.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/chip/chip_config.hpp"
@@ -193,12 +194,24 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                  "supply_current_ma", result.supply_current_ma, "failure", result.failure);
 }
 
-nb::dict replay(const std::filesystem::path& file, const std::vector<std::pair<std::string, std::string>>& settings) {
+Result<testbed::Replay> replay_on_board(testbed::TranscriptReader& transcript, const std::string& dut) {
+  auto channel = spi_bridge::AgentChannel::open(dut);
+  if (!channel) return channel.error();
+  auto bridge = spi_bridge::SpiBridge::attach(*channel.value());
+  if (!bridge) return bridge.error();
+  board::BridgeReplay chip{*bridge.value()};
+  if (const auto error = chip.reset()) return *error;
+  return testbed::replay(transcript, chip);
+}
+
+nb::dict replay(const std::filesystem::path& file, const std::vector<std::pair<std::string, std::string>>& settings,
+                const std::string& dut) {
   auto transcript = testbed::TranscriptReader::open(file);
   if (!transcript) raise(transcript.error());
   const testbed::TranscriptHead& head = transcript.value()->head();
   const Result<testbed::Replay> outcome = [&]() -> Result<testbed::Replay> {
     const nb::gil_scoped_release without_gil;
+    if (!dut.empty()) return replay_on_board(*transcript.value(), dut);
     auto model = testbed::ModelReplay::create(head, settings);
     if (!model) return model.error();
     return testbed::replay(*transcript.value(), *model.value());
@@ -264,8 +277,9 @@ NB_MODULE(_sim, module) {
   module.def("run", &wizloop::run, "scenario"_a, "board_file"_a, "path"_a, "library"_a, "seed"_a, "parameters"_a,
              "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(), "transcript_file"_a = nb::none(),
              "One run. Releases the GIL; a run that fails returns with its reason in 'failure'.");
-  module.def("replay", &wizloop::replay, "file"_a, "settings"_a,
-             "Holds a recorded SPI transcript against the chip model, up to the first difference. Releases the GIL.");
+  module.def("replay", &wizloop::replay, "file"_a, "settings"_a, "dut"_a,
+             "Holds a recorded SPI transcript against the chip model, or against the chip of the board at the address "
+             "`dut`, up to the first difference. Releases the GIL.");
   wizloop::binding::add_testbed(module);
   wizloop::binding::add_circuitpython(module);
 }

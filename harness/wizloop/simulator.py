@@ -470,8 +470,8 @@ class Replay:
     difference: Difference | None
 
 
-def replay(file: Path, settings: dict[str, str]) -> Replay:
-    """Holds a recorded SPI transcript against the chip model."""
-    raw = module().replay(file, list(settings.items()))
+def replay(file: Path, settings: dict[str, str], dut: str = "") -> Replay:
+    """Holds a recorded SPI transcript against the chip model, or a board's chip at serial:PORT or tcp:HOST:PORT."""
+    raw = module().replay(file, list(settings.items()), dut)
     difference = None if raw["difference"] is None else Difference(**raw["difference"])
     return Replay(**{**raw, "settings": tuple(raw["settings"]), "difference": difference})

@@ -57,3 +57,15 @@ def test_a_setting_that_is_not_the_chips_is_refused(transcript, wizloop):
     code, _, complaint = wizloop("replay", transcript, "--set", "fault.link_loss=ppm=1")
     assert code == 2
     assert "fault.link_loss is no setting of the chip" in complaint
+
+
+def test_a_board_that_is_not_there_is_infrastructure(transcript, wizloop):
+    code, _, complaint = wizloop("replay", transcript, "--dut", "serial:/nonexistent/tty")
+    assert code == 5
+    assert "serial:/nonexistent/tty cannot be opened" in complaint
+    code, _, complaint = wizloop("replay", transcript, "--dut", "ttyACM0")
+    assert code == 2
+    assert "expected serial:PORT[@BAUD] or tcp:HOST:PORT" in complaint
+    code, _, complaint = wizloop("replay", transcript, "--dut", "tcp:localhost:1", "--set", "chip.preset=strict")
+    assert code == 2
+    assert "--set is about the chip model" in complaint

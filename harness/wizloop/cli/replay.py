@@ -1,4 +1,4 @@
-"""`wizloop replay`: a recorded SPI transcript against the chip model."""
+"""`wizloop replay`: a recorded SPI transcript against the chip model, or the chip of a board."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.text import Text
 from wizloop import simulator
 from wizloop.cli import output
 from wizloop.cli.run import parse_settings
+from wizloop.errors import UsageError
 
 
 def replay(
@@ -20,13 +21,18 @@ def replay(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="chip.KEY or fault.chip_NAME, after the run's own; repeatable."),
     ] = None,
+    dut: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="serial:PORT[@BAUD] or tcp:HOST:PORT of a board's agent; default: the model.")
+    ] = "",
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result as JSON too.")] = None,
 ) -> None:
     """Give a chip the bytes and frames that a run gave it, and report the first byte that it answers differently.
 
     Exit code 1 if there is one.
     """
-    outcome = simulator.replay(file, parse_settings(set_ or []))
+    if dut and set_:
+        raise UsageError("--set is about the chip model, and --dut is a real one: give one of them")
+    outcome = simulator.replay(file, parse_settings(set_ or []), dut)
     console = output.console(output.PIPE_WIDTH)
     for line in report(outcome):
         console.print(line)
