@@ -24,7 +24,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/binding/board.hpp"
 #include "harness/binding/circuitpython.hpp"
+#include "harness/binding/errors.hpp"
 #include "harness/binding/testbed.hpp"
 #include "harness/board/bridge_replay.hpp"
 #include "harness/scenario/scenario.hpp"
@@ -38,15 +40,7 @@ using namespace nb::literals;
 namespace wizloop {
 namespace {
 
-[[noreturn]] void raise(const Error& error) {
-  const char* name = error.kind == ErrorKind::machine ? "InfrastructureError" : "UsageError";
-  const nb::object type = nb::module_::import_("wizloop.errors").attr(name);
-  // A message quotes paths, whose bytes need not be UTF-8.
-  const auto size = static_cast<Py_ssize_t>(error.message.size());
-  const nb::object message = nb::steal(PyUnicode_DecodeFSDefaultAndSize(error.message.data(), size));
-  PyErr_SetObject(type.ptr(), message.ptr());
-  throw nb::python_error();
-}
+using binding::raise;
 
 std::string_view to_text(bus::Basis basis) { return basis == bus::Basis::fit ? "fit" : "given"; }
 
@@ -282,4 +276,5 @@ NB_MODULE(_sim, module) {
              "`dut`, up to the first difference. Releases the GIL.");
   wizloop::binding::add_testbed(module);
   wizloop::binding::add_circuitpython(module);
+  wizloop::binding::add_board(module);
 }

@@ -1,0 +1,86 @@
+"""Where a test runs: `model:BOARD`, `serial:PORT[@BAUD]`, `tcp:HOST:PORT`, or the name of a board of the inventory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wizloop.errors import NothingMeasured, UsageError
+
+BAUD = 115_200
+BAUD_MAX = 20_000_000
+FORMS = "model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, or the name of a board of the inventory"
+
+
+@dataclass(frozen=True)
+class ModelAddress:
+    """A board file's name or path; the board runs in this process, in virtual time."""
+
+    board: str
+
+    def __str__(self) -> str:
+        return f"model:{self.board}"
+
+
+@dataclass(frozen=True)
+class SerialAddress:
+    """A serial port, by its device, or by a name that stays: /dev/serial/by-id/..., usb:SERIALNUMBER, usb-path:1-1.2."""
+
+    port: str
+    baud: int = BAUD
+
+    def __str__(self) -> str:
+        return f"serial:{self.port}@{self.baud}"
+
+
+@dataclass(frozen=True)
+class TcpAddress:
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"tcp:{host}:{self.port}"
+
+
+Address = ModelAddress | SerialAddress | TcpAddress
+
+
+def is_name(text: str) -> bool:
+    """Whether it is the name of a board and no address."""
+    return ":" not in text
+
+
+def parse_address(text: str) -> Address:
+    """An address, or a UsageError that says what was expected."""
+    kind, colon, rest = text.partition(":")
+    if not colon or not rest:
+        raise UsageError(f"'{text}' is no address of a device under test, expected {FORMS}")
+    if kind == "model":
+        return ModelAddress(rest)
+    if kind == "serial":
+        return _serial(text, rest)
+    if kind == "tcp":
+        return _tcp(text, rest)
+    if kind == "rtl":
+        raise NothingMeasured(f"{text}: the RTL front is not built into this simulator; model:{rest} is the same board")
+    if kind == "labgrid":
+        raise NothingMeasured(f"{text}: this version leases no places; name the board's own serial: or tcp: address")
+    raise UsageError(f"'{text}': unknown kind '{kind}', expected {FORMS}")
+
+
+def _serial(text: str, rest: str) -> SerialAddress:
+    port, at, baud = rest.rpartition("@")
+    if not at:
+        return SerialAddress(rest)
+    if not (baud.isascii() and baud.isdigit() and 0 < int(baud) <= BAUD_MAX):
+        raise UsageError(f"'{text}': the baud rate is '{baud}', expected 1 to {BAUD_MAX}")
+    if not port:
+        raise UsageError(f"'{text}' names no port, expected serial:PORT[@BAUD]")
+    return SerialAddress(port, int(baud))
+
+
+def _tcp(text: str, rest: str) -> TcpAddress:
+    host, colon, port = rest.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit() and 0 < int(port) <= 0xFFFF):
+        raise UsageError(f"'{text}': expected tcp:HOST:PORT with a port from 1 to 65535")
+    return TcpAddress(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
