@@ -17,6 +17,7 @@ from pathlib import Path
 import postgresql_server
 import pytest
 from sqlalchemy import create_engine, text, update
+from wizloop.budget import percentages
 from wizloop.errors import InfrastructureError, UsageError, WizloopError
 from wizloop.results import reading, schema
 from wizloop.results.database import Database, location
@@ -83,6 +84,7 @@ def test_a_run_comes_back_as_it_was_recorded(database):
     head = FigureHead(
         "SEED008", "model:fast", "fast", "dma", "Mbit/s", "virtual", "tcp_recv", "throughput", "ethernet2",
         {"read_bytes": "2048", "board.title": "Plätine 'q'"}, seed=2**64 - 1, fingerprint="0123456789abcdef", predicted=17.5,
+        budget_ps={"spi_clock": 2**53 + 1, "idle": 0}, captures=("/tmp/Plätine 'q'.pcapng",),
     )  # fmt: skip
     finding = FindingRow("sclk-above-rating", "warning", "SCLK 42 MHz", 3, None)
     recorder.whole(head, Sample(19.868953421), [finding])
@@ -261,6 +263,7 @@ def test_a_database_of_the_first_version_is_brought_up_to_date(url):
             raw(url, *(f"SELECT setval('{table}_id_seq', 10)" for table in ("runs", "figures", "samples")))
         Recorder(database, 1).whole(other, Sample(1.0, host_noise_pct=2.5))
         assert [f.samples[0].sample.host_noise_pct for f in reading.figures(database, [1])] == [None, 2.5]
+        assert (figure.head.budget_ps, figure.head.captures) == ({}, ())
 
 
 def test_an_older_schema_is_brought_up_to_date_and_keeps_its_runs(url, monkeypatch):
@@ -618,9 +621,17 @@ def test_what_is_recorded_is_what_json_says(fake, wizloop, file, tmp_path):
         figure = stored[row["id"], row["path"]]
         assert figure.samples[0].sample.value == row["simulated"]
         assert figure.head.fingerprint == row["fingerprint"]
+        assert percentages(figure.head.budget_ps) == row["budget_pct"]
     for row in document["same_board"]:
         for path, value in row["by_path"].items():
             assert stored[f"{row['figure']}/wizloop", path].samples[0].sample.value == value
+
+
+def test_a_figure_names_the_files_that_its_run_left(fake, wizloop, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wizloop("run", "tcp_recv", "--board", "fast", "--pcap", "a.pcapng", "--record", "--database", file)
+    with Database(location(str(file)), writable=False) as database:
+        assert reading.figures(database, [1])[0].head.captures == (str(tmp_path / "a.pcapng"),)
 
 
 def test_recording_changes_nothing_of_json(fake, wizloop, file, tmp_path):

@@ -15,6 +15,8 @@ def record(
         FindingRow(f.rule, f.severity, f.seen, f.count, f.announced.reason if f.announced else None)
         for f in run.findings
     ]
+    left = (request.pcap_file, request.trace_file, request.transcript_file)
+    captures = tuple(str(file.absolute()) for file in left if file is not None)
     measured: list[tuple[str, str, float | None]]
     measured = [(f.unit, f.name, f.value) for f in run.figures if unit in (None, f.unit)]
     for of_unit, metric, value in measured or [(unit or scenario.unit, scenario.figure, None)]:
@@ -31,5 +33,7 @@ def record(
             parameters=request.parameters,
             seed=run.seed,
             fingerprint=run.fingerprint,
+            budget_ps=run.budget_ps,
+            captures=captures,
         )
         recorder.whole(head, Sample(value, void=run.failure), found)

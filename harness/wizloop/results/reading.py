@@ -136,6 +136,8 @@ def _figures(database: Database, of_runs: Sequence[int]) -> list[StoredFigure]:
                 seed=int(row.seed),
                 fingerprint=row.fingerprint,
                 predicted=row.predicted,
+                budget_ps=json.loads(row.budget_ps),
+                captures=tuple(json.loads(row.captures)),
             ),
             tuple(samples_of.get(row.id, ())),
             tuple(findings_of.get(row.id, ())),

@@ -8,7 +8,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +51,8 @@ class FigureHead:
     seed: int = 1
     fingerprint: str = ""
     predicted: float | None = None
+    budget_ps: Mapping[str, int] = field(default_factory=dict)  # where the time went; empty where it is real
+    captures: Sequence[str] = ()  # files that the run left
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,8 @@ class Recorder:
             "seed": str(head.seed),
             "fingerprint": head.fingerprint,
             "predicted": head.predicted,
+            "budget_ps": json.dumps(dict(head.budget_ps)),
+            "captures": json.dumps(list(head.captures)),
         }
         on_conflict = sqlite if connection.dialect.name == "sqlite" else postgresql
         connection.execute(on_conflict.insert(table).values(values).on_conflict_do_nothing())

@@ -34,7 +34,7 @@ from sqlalchemy import (
 
 from wizloop.errors import UsageError
 
-VERSION = 2
+VERSION = 3
 
 VIRTUAL, REAL = "virtual", "real"  # clocks: exact values, and samples
 
@@ -94,6 +94,8 @@ figures = Table(
     Column("seed", Text, nullable=False),  # 64 bits without a sign do not fit an integer of SQL
     Column("fingerprint", Text, nullable=False),  # empty where time is real
     Column("predicted", Float),  # by the model, for a figure in real time
+    Column("budget_ps", Text, nullable=False, server_default="{}"),  # JSON, by account; empty where time is real
+    Column("captures", Text, nullable=False, server_default="[]"),  # JSON, the files that the run left, whole paths
     UniqueConstraint("run_id", "name", "dut", "path", "unit"),
     Index("figures_by_name", "name"),
 )
@@ -130,8 +132,13 @@ def _add_host_noise(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE samples ADD COLUMN host_noise_pct DOUBLE PRECISION"))
 
 
+def _add_budget_and_captures(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE figures ADD COLUMN budget_ps TEXT NOT NULL DEFAULT '{}'"))
+    connection.execute(text("ALTER TABLE figures ADD COLUMN captures TEXT NOT NULL DEFAULT '[]'"))
+
+
 # From each version to the next. The statements are spelled out: the tables above are those of today.
-MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {1: _add_host_noise}
+MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {1: _add_host_noise, 2: _add_budget_and_captures}
 
 _ONE_AT_A_TIME = 0x77697A6C6F6F70  # "wizloop", the key of PostgreSQL's advisory lock
 
