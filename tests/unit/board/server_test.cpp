@@ -1,5 +1,5 @@
 // tcp-server, with clients on the PC that play scripts.
-#include <numeric>
+#include <random>
 
 #include "sim/net/services/tcp_source.hpp"
 #include "tests/unit/board/board_fixture.hpp"
@@ -294,6 +294,23 @@ TEST_F(Iperf3, NonsenseEndsTheConnectionAlone) {
     EXPECT_THAT(ask("tcp-server mode=iperf3 conns=1"), StartsWith("ok conns=1 ended=1 "));
   }
 }
+
+class EveryMode : public TcpServer, public testing::WithParamInterface<const char*> {};
+
+TEST_P(EveryMode, NoiseOnAConnectionHarmsNobody) {
+  std::mt19937 random{7};
+  for (int round = 0; round < 8; ++round) {
+    std::string noise(100 + random() % 2000, 0);
+    for (char& byte : noise) byte = static_cast<char>(random());
+    connect(7000, [noise](ScriptClient& c) { c.after(0, noise).close_after(0); });
+    EXPECT_THAT(ask(std::string{"tcp-server port=7000 conns=1 timeout_ms=300 mode="} + GetParam()),
+                testing::AnyOf(StartsWith("ok conns="), StartsWith("err timeout conns=")));
+    EXPECT_THAT(ask("hello"), StartsWith("ok agent=1 "));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, EveryMode, testing::Values("sink", "source", "echo", "http", "iperf", "iperf3"),
+                         [](const auto& of) { return std::string{of.param}; });
 
 }  // namespace
 }  // namespace wizloop::test
