@@ -1,17 +1,24 @@
 #include "harness/gateway/console.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
+#include "boards/agent/crc16.hpp"
 #include "sim/core/assert.hpp"
 
 namespace wizloop::gateway {
 
 namespace {
 
-// As much of a line that is refused as it takes to tell a request by its number; a line without an end is answered when
-// it has become this long.
-constexpr std::size_t longest_start = 80;
+// "#" and nine digits, and what must follow.
+constexpr std::size_t longest_start = 11;
+// " *29B1", the checksum of a request.
+constexpr std::size_t checksum_length = 6;
+// A line without an end is answered when it has become this long; one that may be a request gets more time.
+constexpr std::size_t longest_line = 80;
+constexpr std::size_t longest_request = 2048;
 
 // The "#7" of "#7 hello"; empty for any other line.
 std::string_view request_number(std::string_view line) {
@@ -19,6 +26,18 @@ std::string_view request_number(std::string_view line) {
   while (end > 0 && end < line.size() && std::isdigit(static_cast<unsigned char>(line[end])) != 0) ++end;
   const bool alone = end == line.size() || line[end] == ' ';
   return end >= 2 && end <= 10 && alone ? line.substr(0, end) : std::string_view{};
+}
+
+bool is_checksum(std::string_view end) {
+  return end.starts_with(" *") &&
+         std::ranges::all_of(end.substr(2), [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
+}
+
+// As the agent does (boards/agent/README.md): who has sent one expects one.
+void add_checksum(std::string& line) {
+  std::uint16_t crc = agent::crc16_start;
+  for (const char c : line) crc = agent::crc16(crc, static_cast<std::uint8_t>(c));
+  line += fmt::format(" *{:04X}", crc);
 }
 
 std::span<const std::uint8_t> as_bytes(std::string_view text) {
@@ -113,12 +132,16 @@ void Console::refuse(ConsoleClient& client, std::span<const std::uint8_t> bytes)
   RefusedLine& line = refused_[&client];
   for (const std::uint8_t byte : bytes) {
     if (byte == '\r' || byte == '\n') {
-      if (!line.start.empty() && !line.told) tell_busy(client, line);
+      if (line.length > 0 && !line.told) tell_busy(client, line);
       line = {};
-    } else if (line.start.size() < longest_start) {
-      line.start.push_back(static_cast<char>(byte));
-      if (line.start.size() == longest_start) tell_busy(client, line);
+      continue;
     }
+    if (line.start.size() < longest_start) line.start.push_back(static_cast<char>(byte));
+    if (line.end.size() == checksum_length) line.end.erase(0, 1);
+    line.end.push_back(static_cast<char>(byte));
+    ++line.length;
+    const bool is_request = !request_number(line.start).empty();
+    if (!line.told && line.length >= (is_request ? longest_request : longest_line)) tell_busy(client, line);
   }
 }
 
@@ -127,6 +150,7 @@ void Console::tell_busy(ConsoleClient& client, RefusedLine& line) const {
   std::string told = number.empty() ? "!" : std::string{number} + " err";
   told += " busy holder=";
   told += holder();
+  if (!number.empty() && is_checksum(line.end)) add_checksum(told);
   told += "\r\n";
   line.told = true;
   client.show(as_bytes(told));

@@ -97,7 +97,9 @@ class Console {
 
  private:
   struct RefusedLine {
-    std::string start;
+    std::string start;  // as much as tells a request from any other line
+    std::string end;    // as much as a checksum takes
+    std::size_t length = 0;
     bool told = false;
   };
   void refuse(ConsoleClient& client, std::span<const std::uint8_t> bytes);

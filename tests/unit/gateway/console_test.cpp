@@ -58,6 +58,18 @@ TEST_F(ConsoleTest, TellsWhoHoldsItLineByLineToAnotherThatTypes) {
   EXPECT_EQ(first_.seen, "");
 }
 
+TEST_F(ConsoleTest, AnswersARequestThatHasAChecksumWithOne) {
+  type(first_, "x");
+  type(second_, "#7 spi tx=" + std::string(1000, '0') + " *29B1\n");
+  EXPECT_EQ(second_.seen, "#7 err busy holder=pty:/tmp/b1 *8B1E\r\n");
+}
+
+TEST_F(ConsoleTest, TellsOfARequestWithoutAnEndToo) {
+  type(first_, "x");
+  type(second_, "#7 " + std::string(100'000, 'a'));
+  EXPECT_EQ(second_.seen, "#7 err busy holder=pty:/tmp/b1\r\n");
+}
+
 TEST_F(ConsoleTest, TellsOfALineWithoutAnEndOnce) {
   type(first_, "x");
   for (int i = 0; i < 1000; ++i) type(second_, "\xff\x01");
