@@ -147,4 +147,8 @@ class Bed {
   std::optional<std::string> hang_;
 };
 
+// A handle for a bed that was made in C++, whose maker may look behind it while C calls go through it. wizloop_destroy()
+// ends it.
+wizloop_t* handle_for(std::unique_ptr<Bed> bed);
+
 }  // namespace wizloop::capi

@@ -66,6 +66,12 @@ class Handles {
   std::vector<std::unique_ptr<wizloop_testbed>> handles_;
 };
 
+}  // namespace
+
+wizloop_t* wizloop::capi::handle_for(std::unique_ptr<Bed> bed) { return Handles::all().make(std::move(bed)); }
+
+namespace {
+
 // A thread's turn on one handle.
 class Turn {
  public:

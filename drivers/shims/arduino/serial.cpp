@@ -22,9 +22,10 @@ constexpr std::uint64_t bits_of_byte = 10, serial_buffer_bytes = 64;
 
 // The carriage returns that println() sends go to the screen alone.
 void show(char c) {
+  Terminal& terminal = Terminal::it();
+  if (terminal.on_byte != nullptr) return terminal.on_byte(terminal.on_byte_context, static_cast<std::uint8_t>(c));
   std::fputc(c, stdout);
   if (c == '\r') return;
-  Terminal& terminal = Terminal::it();
   if (c == '\n' && terminal.on_line != nullptr) {
     const std::string line = terminal.printed.substr(terminal.printed.rfind('\n') + 1);
     terminal.printed += c;
@@ -82,6 +83,11 @@ void HardwareSerial::flush() {
 extern "C" {
 
 const char* wizloop_arduino_serial(void) { return Terminal::it().printed.c_str(); }
+
+void wizloop_arduino_on_serial(wizloop_arduino_serial_fn callback, void* context) {
+  Terminal::it().on_byte = callback;
+  Terminal::it().on_byte_context = context;
+}
 
 void wizloop_arduino_type(const char* text) {
   Terminal::it().typed.insert(Terminal::it().typed.end(), text, text + strlen(text));

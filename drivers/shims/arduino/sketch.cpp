@@ -46,6 +46,27 @@ void stop_at(const std::string& line) {
   wizloop_arduino::end_sketch(0);
 }
 
+int attach_as_configured(wizloop_t* bed) {
+  const wizloop_arduino_config& config = wizloop_arduino_configuration;
+  if (setup == nullptr && loop == nullptr) {
+    std::puts("there is neither setup() nor loop(): name a sketch in SOURCES, or define driver_test()");
+    return 1;
+  }
+  const int code = wizloop_arduino_attach(bed, config.scsn_pin, config.rstn_pin, config.intn_pin);
+  if (code < 0) return code;
+  wizloop_arduino_other_device(config.other_pin);
+  return 0;
+}
+
+int call(void (*part)(void)) {
+  try {
+    if (part != nullptr) part();
+    return 0;
+  } catch (const wizloop_arduino::SketchEnds& end) {
+    return end.result;
+  }
+}
+
 // A call of setup() or loop() that has gone on for more than half of the time when it is over has hung.
 int run(std::uint64_t run_ms) {
   Board& board = Board::it();
@@ -91,15 +112,21 @@ void wizloop_arduino_end(int result) { wizloop_arduino::end_sketch(result); }
 
 void wizloop_arduino_drive(int pin, int level) { Board::it().drive(pin, level); }
 
+int wizloop_arduino_begin(wizloop_t* bed) {
+  const int code = attach_as_configured(bed);
+  return code != 0 ? code : call(setup);
+}
+
+int wizloop_arduino_once(void) {
+  const int code = call(loop);
+  Board::it().pay_loop();
+  return code;
+}
+
 int wizloop_arduino_run(wizloop_t* bed) {
   const wizloop_arduino_config& config = wizloop_arduino_configuration;
-  if (setup == nullptr && loop == nullptr) {
-    std::puts("there is neither setup() nor loop(): name a sketch in SOURCES, or define driver_test()");
-    return 1;
-  }
-  const int code = wizloop_arduino_attach(bed, config.scsn_pin, config.rstn_pin, config.intn_pin);
-  if (code < 0) return code;
-  wizloop_arduino_other_device(config.other_pin);
+  const int code = attach_as_configured(bed);
+  if (code != 0) return code;
   if (config.input != nullptr) wizloop_arduino_type(config.input);
 
   stopped = false;

@@ -44,11 +44,18 @@ void wizloop_arduino_detach(void);
  * sketch calls wizloop_arduino_end(), or RUN_MS of virtual time are over. 0 if it ended as it should, and
  * printed what EXPECT wants. */
 int wizloop_arduino_run(wizloop_t *bed);
+/* For a test that stays in charge between the calls of the sketch: attaches by the configuration and calls setup(); then
+ * loop() once each time. INPUT, STOP, EXPECT and RUN_MS are not looked at. 0, or what wizloop_arduino_end() was given. */
+int wizloop_arduino_begin(wizloop_t *bed);
+int wizloop_arduino_once(void);
 /* Ends the sketch at once, with 0 for passed. Does not return. */
 void wizloop_arduino_end(int result);
 
 /* Everything that Serial has printed. */
 const char *wizloop_arduino_serial(void);
+/* Called with each byte that Serial sends, in place of standard output; it must not call in. NULL: standard output. */
+typedef void (*wizloop_arduino_serial_fn)(void *context, uint8_t byte);
+void wizloop_arduino_on_serial(wizloop_arduino_serial_fn callback, void *context);
 /* Text that arrives at Serial. */
 void wizloop_arduino_type(const char *text);
 /* The level of an input, and the value of an analog one, from outside. */

@@ -44,6 +44,8 @@ inline std::uint64_t number_of(std::string_view answer, std::string_view key) {
 // What sets one kind of board apart from another. A program links one: sim_kind.cpp, or that of the Arduino sketch.
 struct BoardKind {
   bool has_dma;
+  const char* mac;      // that it has at first, without colons
+  const char* gateway;  // likewise; the IP is 192.168.1.20
   std::unique_ptr<board::TalkingBoard> (*make)(board::BoardSetup setup);
 };
 extern const BoardKind kind;

@@ -12,6 +12,6 @@ std::unique_ptr<board::TalkingBoard> make(board::BoardSetup setup) {
 
 }  // namespace
 
-const BoardKind kind{.has_dma = true, .make = make};
+const BoardKind kind{.has_dma = true, .mac = "020000000020", .gateway = "192.168.1.10", .make = make};
 
 }  // namespace wizloop::test
