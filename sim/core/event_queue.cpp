@@ -15,10 +15,6 @@ EventQueue::EventQueue() {
 }
 
 EventQueue::EventId EventQueue::schedule_at(Instant at, Callback callback) {
-  return schedule_in_order(at, next_sequence_++, std::move(callback));
-}
-
-EventQueue::EventId EventQueue::schedule_in_order(Instant at, std::uint64_t sequence, Callback&& callback) {
   WIZ_ASSERT(at >= now_);
   if (first_free_ == UINT32_MAX) {
     first_free_ = static_cast<std::uint32_t>(slots_.size());
@@ -28,7 +24,7 @@ EventQueue::EventId EventQueue::schedule_in_order(Instant at, std::uint64_t sequ
   Slot& slot = slots_[index];
   first_free_ = slot.next_free;
   slot.callback = std::move(callback);
-  heap_.push_back({at, sequence, index, slot.generation});
+  heap_.push_back({at, next_sequence_++, index, slot.generation});
   sift_up(heap_.size() - 1);
   if (at < quiet_until_) quiet_until_ = at;
   return {index, slot.generation};
@@ -45,19 +41,32 @@ bool EventQueue::cancel(EventId id) {
 }
 
 bool EventQueue::run_next() {
-  if (heap_.empty()) return false;
-  horizon_ = heap_.front().at;
-  run_front();
-  set_horizon(Instant::max());
+  const Instant next = next_deadline();
+  if (next == Instant::max()) return false;
+  horizon_ = next;
+  if (wake_is_next()) {
+    run_wake();
+  } else {
+    run_front();
+  }
+  lift_horizon();
   return true;
 }
 
 void EventQueue::run_due(Instant to) {
   if (running_fiber_ != nullptr) return running_fiber_->wait_until(to);
-  horizon_ = to;  // which the first event makes known
-  while (!heap_.empty() && heap_.front().at <= to) run_front();
+  horizon_ = to;
+  for (;;) {
+    if (wake_is_next()) [[unlikely]] {
+      if (wakes_.back().at > to) break;
+      run_wake();
+    } else {
+      if (heap_.empty() || heap_.front().at > to) break;
+      run_front();
+    }
+  }
   now_ = to;
-  set_horizon(Instant::max());
+  lift_horizon();
 }
 
 void EventQueue::wait_for_events(Instant deadline) {
@@ -79,20 +88,51 @@ void EventQueue::run_front() {
   running_ = true;
   callback();
   running_ = false;
-  if (!sleepers_.empty() && entry.sequence < last_of_instant) [[unlikely]] {
-    const bool more_at_this_instant = next_deadline() == entry.at && heap_.front().sequence < last_of_instant;
-    if (!more_at_this_instant) wake_sleepers();
-  }
+  if (!sleepers_.empty() && next_event() != entry.at) [[unlikely]]
+    wake_sleepers();
 }
 
-// Each looks, at this very instant, whether what it waits for has come, before any of them moves time.
+void EventQueue::run_wake() {
+  const Wake wake = wakes_.back();
+  wakes_.pop_back();
+  forget_sleeper(*wake.fiber);
+  now_ = wake.at;
+  wake.fiber->go_on();
+}
+
+void EventQueue::set_wake(Foreground& fiber, Instant at) {
+  const auto known = std::ranges::find(wakes_, &fiber, &Wake::fiber);
+  if (known != wakes_.end()) {
+    if (known->at == at) return;
+    wakes_.erase(known);
+  }
+  if (at != Instant::max()) {
+    const auto behind = std::ranges::find_if(wakes_, [at](const Wake& wake) { return wake.at <= at; });
+    wakes_.insert(behind, {at, &fiber});
+  }
+  note_limit();
+}
+
+// Each looks, at this very instant, whether what it waits for has come, before any of them moves time. What fell asleep
+// ahead of the others is not there yet.
 void EventQueue::wake_sleepers() {
   const Instant horizon = horizon_;
-  set_horizon(now_);
+  const Instant at = now_;
+  horizon_ = at;
   std::swap(sleepers_, woken_);
-  for (Foreground* sleeper : woken_) sleeper->go_on();
+  for (const Sleeper& sleeper : woken_) {
+    if (sleeper.since > at) {
+      sleepers_.push_back(sleeper);
+    } else {
+      sleeper.fiber->go_on();
+    }
+  }
   woken_.clear();
-  set_horizon(horizon);
+  horizon_ = horizon;
+}
+
+void EventQueue::forget_sleeper(const Foreground& fiber) {
+  std::erase_if(sleepers_, [&](const Sleeper& sleeper) { return sleeper.fiber == &fiber; });
 }
 
 void EventQueue::pop_front() {
@@ -105,12 +145,12 @@ void EventQueue::drop_cancelled_front() {
   while (!heap_.empty()) {
     const Entry& front = heap_.front();
     if (slots_[front.slot].generation == front.generation) {
-      quiet_until_ = std::min(front.at, horizon_);
+      quiet_until_ = std::min(front.at, limit_);
       return;
     }
     pop_front();
   }
-  quiet_until_ = horizon_;
+  quiet_until_ = limit_;
 }
 
 void EventQueue::sift_up(std::size_t index) {

@@ -37,9 +37,9 @@ class EventQueue {
   Instant now() const { return now_; }
 
   // Instant::max() when nothing is scheduled.
-  Instant next_deadline() const { return heap_.empty() ? Instant::max() : heap_.front().at; }
+  Instant next_deadline() const { return std::min(next_event(), wakes_.empty() ? Instant::max() : wakes_.back().at); }
 
-  // Before this instant nothing happens but what the caller does: no event, no other firmware, no input.
+  // Before this instant nothing happens to the caller but what it does itself: no event, no other firmware, no input.
   Instant quiet_until() const { return quiet_until_; }
 
   // Schedules for an instant that must not lie in the past.
@@ -69,6 +69,11 @@ class EventQueue {
   // The caller is firmware on a stack of its own.
   bool on_fiber() const { return running_fiber_ != nullptr; }
 
+  // What one firmware does reaches another no sooner than this, and by events alone: on the way through a switch, say.
+  // So a fiber may be so far ahead of the others, which saves most of the changes between stacks. Its events still run
+  // in the order of time.
+  void set_lookahead(Duration shortest_passage) { lookahead_ = shortest_passage; }
+
   std::uint64_t events_run() const { return events_run_; }
 
  private:
@@ -84,6 +89,14 @@ class EventQueue {
    protected:
     ~Foreground() = default;
   };
+  struct Wake {
+    Instant at;
+    Foreground* fiber;
+  };
+  struct Sleeper {
+    Foreground* fiber;
+    Instant since;
+  };
 
   struct Entry {
     Instant at;
@@ -97,17 +110,32 @@ class EventQueue {
     std::uint32_t next_free = UINT32_MAX;
   };
 
-  // The sequence of an event with this bit comes after that of any without: after all events of its instant, those
-  // still to be scheduled included. So firmware that goes on at an instant finds its events done.
-  static constexpr std::uint64_t last_of_instant = std::uint64_t{1} << 63;
-
-  EventId schedule_in_order(Instant at, std::uint64_t sequence, Callback&& callback);
+  Instant next_event() const { return heap_.empty() ? Instant::max() : heap_.front().at; }
   void run_due(Instant to);
+  bool wake_is_next() const { return !wakes_.empty() && wakes_.back().at < next_event(); }
   void run_front();
+  void run_wake();
+  // In place of this fiber's earlier one; Instant::max() for none.
+  void set_wake(Foreground& fiber, Instant at);
   void wake_sleepers();
-  void set_horizon(Instant horizon) {
-    horizon_ = horizon;
-    quiet_until_ = std::min(next_deadline(), horizon);
+  void forget_sleeper(const Foreground& fiber);
+  void set_running(Foreground* fiber) {
+    running_fiber_ = fiber;
+    note_limit();
+  }
+  // Only a fiber that runs minds the horizon: set_running() makes it known to it.
+  void lift_horizon() {
+    horizon_ = Instant::max();
+    if (limit_ != Instant::max() || !wakes_.empty()) [[unlikely]]
+      note_limit();
+  }
+  void note_limit() {
+    limit_ = horizon_;
+    if (!wakes_.empty()) [[unlikely]] {
+      const Instant others = wakes_.back().at + (running_fiber_ != nullptr ? lookahead_ : Duration{});
+      limit_ = std::min(limit_, others);
+    }
+    quiet_until_ = std::min(next_event(), limit_);
   }
   void pop_front();
   void drop_cancelled_front();
@@ -116,7 +144,8 @@ class EventQueue {
   void sift_down(std::size_t index);
 
   Instant now_{};
-  Instant quiet_until_ = Instant::max();  // the next deadline or the horizon, whichever is earlier
+  Instant quiet_until_ = Instant::max();  // the next event or the limit, whichever is earlier
+  Instant limit_ = Instant::max();        // of the horizon and what other firmware does
   Instant horizon_ = Instant::max();  // where fibers hand back to the main stack, which has been told to go no further
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_run_ = 0;
@@ -125,8 +154,10 @@ class EventQueue {
   std::vector<Slot> slots_;
   std::uint32_t first_free_ = UINT32_MAX;
   Foreground* running_fiber_ = nullptr;
-  std::vector<Foreground*> sleepers_;  // want to look after the next events; in the order in which they fell asleep
-  std::vector<Foreground*> woken_;
+  Duration lookahead_{};
+  std::vector<Wake> wakes_;        // when fibers go on, after all events of that instant; the next one last
+  std::vector<Sleeper> sleepers_;  // want to look after the next events; in the order in which they fell asleep
+  std::vector<Sleeper> woken_;
 };
 
 }  // namespace wizloop

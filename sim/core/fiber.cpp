@@ -109,7 +109,7 @@ struct Fiber::Stack {
 
 Fiber::Fiber(EventQueue& queue, std::function<void()> firmware, std::size_t stack_bytes)
     : queue_{queue}, firmware_{std::move(firmware)}, stack_bytes_{stack_bytes}, stack_{std::make_unique<Stack>()} {
-  wake_at(queue_.now());
+  queue_.set_wake(*this, queue_.now());
 }
 
 Fiber::~Fiber() { stop(); }
@@ -144,11 +144,11 @@ void Fiber::stop() {
     stage_ = Stage::ended;
     return;
   }
-  const Instant horizon = queue_.horizon_;
-  queue_.set_horizon(Instant::min());  // no call of the firmware gets past wait_until()
+  const Instant horizon = std::exchange(queue_.horizon_, Instant::min());  // no call gets past wait_until()
   stage_ = Stage::stopping;
   go_on();
-  queue_.set_horizon(horizon);
+  queue_.horizon_ = horizon;
+  queue_.note_limit();
   WIZ_ASSERT(ended());
 }
 
@@ -157,7 +157,7 @@ void Fiber::stop() {
 void Fiber::go_on() {
   WIZ_ASSERT(!queue_.on_fiber());
   if (stage_ == Stage::fresh) make_stack();
-  queue_.running_fiber_ = this;
+  queue_.set_running(this);
   if (stage_ != Stage::stopping) stage_ = Stage::running;
   void* sanitizer_state = nullptr;
   swap_exceptions(stack_->exceptions);
@@ -165,30 +165,16 @@ void Fiber::go_on() {
   stack_->firmware = std::move(stack_->firmware).resume();
   after_switch(sanitizer_state, nullptr);
   swap_exceptions(stack_->exceptions);
-  queue_.running_fiber_ = nullptr;
+  queue_.set_running(nullptr);
   if (!ended()) return;
   sleep_no_more();
   firmware_ = nullptr;
 }
 
-void Fiber::wake_at(Instant at) {
-  if (at == wake_at_) return;
-  queue_.cancel(wake_);
-  wake_at_ = at;
-  if (at == Instant::max()) return;
-  wake_ = queue_.schedule_in_order(at, EventQueue::last_of_instant | queue_.next_sequence_++, [this] {
-    wake_at_ = Instant::max();
-    forget_events();
-    go_on();
-  });
-}
-
 void Fiber::sleep_no_more() {
-  wake_at(Instant::max());
-  forget_events();
+  queue_.set_wake(*this, Instant::max());
+  queue_.forget_sleeper(*this);
 }
-
-void Fiber::forget_events() { std::erase(queue_.sleepers_, static_cast<EventQueue::Foreground*>(this)); }
 
 // On the stack of the firmware --------------------------------------------------------------------------------------
 
@@ -205,14 +191,14 @@ void Fiber::give_way() {
 }
 
 void Fiber::wait_until(Instant to) {
-  if (stage_ != Stage::stopping) wake_at(to);
+  if (stage_ != Stage::stopping) queue_.set_wake(*this, to);
   give_way();
 }
 
 void Fiber::wait_for_events(Instant deadline) {
   if (stage_ != Stage::stopping) {
-    wake_at(deadline);
-    queue_.sleepers_.push_back(this);
+    queue_.set_wake(*this, deadline);
+    queue_.sleepers_.push_back({this, queue_.now()});
   }
   give_way();
 }

@@ -53,9 +53,7 @@ class Fiber final : private EventQueue::Foreground {
   void go_on() override;
   void give_way();
   void make_stack();
-  void wake_at(Instant at);
   void sleep_no_more();
-  void forget_events();
   void run_firmware() noexcept;
 
   EventQueue& queue_;
@@ -64,8 +62,6 @@ class Fiber final : private EventQueue::Foreground {
   std::unique_ptr<Stack> stack_;
   Stage stage_ = Stage::fresh;
   std::exception_ptr failure_;
-  EventQueue::EventId wake_;
-  Instant wake_at_ = Instant::max();
 };
 
 }  // namespace wizloop

@@ -81,6 +81,10 @@ class SwitchPort final : public wire::FrameSink {
 
 class Switch {
  public:
+  // From a station's first bit until anything can begin at another one: the shortest frame at 100 Mbit/s. Where boards
+  // meet at switches alone, EventQueue::set_lookahead() takes it.
+  static constexpr Duration shortest_passage = wire::time_on_wire(wire::min_frame_bytes, Frequency{100'000'000});
+
   // Queue and pool outlive the switch, and the pool the frames that it has sent.
   Switch(EventQueue& queue, wire::FramePool& frames, const SwitchProfile& profile = {});
   Switch(const Switch&) = delete;

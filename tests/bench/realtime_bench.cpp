@@ -77,6 +77,7 @@ void pace(benchmark::State& state, void (Board::*firmware)()) {
     for (std::size_t i = 0; i < lan.ports(); ++i) {
       boards.push_back(std::make_unique<Board>(queue, lan.port(i), firmware));
     }
+    queue.set_lookahead(net::Switch::shortest_passage);
     realtime::Pacer pacer{queue, io};
     const Duration length = length_of_run();
     queue.schedule(length, [&] { pacer.stop(); });

@@ -198,6 +198,35 @@ TEST_F(FiberTest, MixesWithFirmwareOnTheMainStack) {
   EXPECT_EQ(std::ranges::count(seen_, std::string{"event"}, &Seen::second), 2);
 }
 
+// What is ahead of the others cannot be woken by what happens before it fell asleep.
+TEST_F(FiberTest, SleepsFromItsOwnInstantOnWhereItIsAheadOfOthers) {
+  queue_.set_lookahead(100us);
+  Fiber ahead{queue_, [this] {
+                advance(50us);
+                queue_.wait_for_events(start + 1ms);
+                note("woken");
+              }};
+  Fiber behind{queue_, [this] {
+                 advance(10us);
+                 queue_.schedule(5us, noting("too early"));
+                 queue_.schedule(70us, noting("event"));
+               }};
+  run(2ms);
+  EXPECT_THAT(seen_, ElementsAre(Seen{15us, "too early"}, Seen{80us, "event"}, Seen{80us, "woken"}));
+}
+
+TEST_F(FiberTest, IsNeverAheadOfTheMainStack) {
+  queue_.set_lookahead(1ms);
+  const auto steps = [this] {
+    for (;;) advance(10us), note("");
+  };
+  Fiber a{queue_, steps};
+  Fiber b{queue_, steps};
+  run(25us);
+  EXPECT_EQ(seen_.size(), 4u);
+  for (const Seen& seen : seen_) EXPECT_LE(seen.first, Duration{25us});
+}
+
 // Exceptions --------------------------------------------------------------------------------------------------------
 
 TEST_F(FiberTest, KeepsWhatFirmwareThrewForItsOwner) {
@@ -390,8 +419,9 @@ std::vector<Duration> alone(std::uint64_t seed) {
 }
 
 // In steps of `step`, so that the main stack looks in now and then.
-std::vector<std::vector<Duration>> together(std::uint64_t count, Duration step) {
+std::vector<std::vector<Duration>> together(std::uint64_t count, Duration step, Duration lookahead = {}) {
   EventQueue queue;
+  queue.set_lookahead(lookahead);
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Fiber>> fibers;
   for (std::uint64_t seed = 1; seed <= count; ++seed) {
@@ -416,6 +446,12 @@ TEST(FiberDeterminismTest, GivesEachFirmwareTheInstantsThatItHasAlone) {
 
 TEST(FiberDeterminismTest, DoesNotDependOnHowOftenTheMainStackLooksIn) {
   EXPECT_EQ(together(4, 3us), together(4, 6ms));
+}
+
+TEST(FiberDeterminismTest, GivesTheSameInstantsToFibersThatMayBeAheadOfOthers) {
+  const auto in_step = together(6, 6ms);
+  EXPECT_EQ(together(6, 6ms, 5us), in_step);
+  EXPECT_EQ(together(6, 7us, 100us), in_step);
 }
 
 TEST(FiberDeterminismTest, GivesOneFingerprintInEachRun) {

@@ -169,6 +169,15 @@ TEST(SeveralBoardsTest, DoNotCareHowOftenTheMainStackLooksIn) {
   EXPECT_EQ(at_once.fingerprint(), in_steps.fingerprint());
 }
 
+TEST(SeveralBoardsTest, DoNotCareHowFarEachIsAheadOfTheOthers) {
+  Pair in_step;
+  in_step.queue.advance_to(Instant{1s});
+  Pair ahead;
+  ahead.queue.set_lookahead(net::Switch::shortest_passage);
+  ahead.queue.advance_to(Instant{1s});
+  EXPECT_EQ(in_step.fingerprint(), ahead.fingerprint());
+}
+
 // Each with a PC of its own that sends to it.
 struct WithPc {
   WithPc(EventQueue* queue, const char* board_name) : board{setup_on(queue, board_name), std::uint8_t{20}, sink} {
