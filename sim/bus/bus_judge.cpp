@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "sim/bus/version_read.hpp"
@@ -12,28 +11,7 @@
 namespace wizloop::bus {
 namespace {
 
-// Offsets of what is looked at, and the bits that the chip never sets (datasheet 4.1, 4.2).
-constexpr std::uint16_t MR = 0x00, IR = 0x15, VERSIONR = 0x39, Sn_IR = 0x02, Sn_SR = 0x03;
-constexpr std::uint8_t never_in_mr = 0x45, never_in_ir = 0x0F, never_in_sn_ir = 0xE0;
-// 0x01, SOCK_ARP, is that of the older datasheets; see chip.quirk.status_while_resolving.
-constexpr std::uint8_t states[] = {0x00, 0x01, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
-                                   0x1A, 0x1B, 0x1C, 0x1D, 0x22, 0x32, 0x42};
-constexpr auto known_states = [] {
-  std::array<bool, 256> known{};
-  for (const std::uint8_t state : states) known[state] = true;
-  return known;
-}();
-
-// The same offsets, a bit for each.
-constexpr std::uint64_t looked_at_in_common = 1ULL << MR | 1ULL << IR | 1ULL << VERSIONR;
-constexpr std::uint64_t looked_at_in_socket = 1ULL << Sn_IR | 1ULL << Sn_SR;
-
-// Whether the value is one that the chip never gives, or VERSIONR's, which has more to be judged by.
-bool wants_a_look(bool common, std::size_t at, std::uint8_t value) {
-  if (!common) return at == Sn_SR ? !known_states[value] : at == Sn_IR && (value & never_in_sn_ir) != 0;
-  if (at == MR) return (value & never_in_mr) != 0;
-  return at == IR ? (value & never_in_ir) != 0 : at == VERSIONR;
-}
+using namespace judged;
 
 // What the value would be had it been sampled one bit earlier or later.
 std::string explain_bits(std::uint8_t value, std::uint8_t never_set) {
@@ -56,7 +34,9 @@ void BusJudge::set_clock(Frequency sclk, int spi_mode) {
   // Mode 0 begins with half a period before the first edge, mode 3 ends with half a period after the last.
   const Duration half_period = sclk.periods(1) / 2;
   setup_ = select_cost_ + (spi_mode == 0 ? half_period : Duration{});
+  setup_too_short_ = setup_ < limits::select_setup;
   hold_ = deselect_cost_ + (spi_mode == 0 ? Duration{} : half_period);
+  least_after_last_bit_ = limits::select_hold - hold_;
   if (!mode_works(spi_mode)) {
     add(Rule::spi_mode_unsupported, fmt::format("SPI mode {}, expected 0 or 3", spi_mode));
   }
@@ -83,7 +63,7 @@ void BusJudge::on_bad_select() {
     add(Rule::select_high_too_short,
         fmt::format("SCSn high for {} ps, at least {} ps", high.count(), Duration{limits::select_high}.count()));
   }
-  if (setup_ < limits::select_setup) {
+  if (setup_too_short_) {
     add(Rule::select_setup_too_short, fmt::format("SCLK {} ps after SCSn fell, at least {} ps", setup_.count(),
                                                   Duration{limits::select_setup}.count()));
   }
@@ -96,23 +76,11 @@ void BusJudge::on_bad_deselect(Duration hold) {
 
 // What came back on MISO ---------------------------------------------------------------------------------------------
 
-void BusJudge::judge_values(const SeenFrame& frame) {
-  if (!frame.reads_registers) {
-    // 00 00 39: a 24-bit address
-    if (frame.bsb() == 7 && frame.bytes == 4 && frame.offset() == 0) judge_version(frame, frame.miso[3]);
-    return;
-  }
-  const std::uint16_t offset = frame.offset();
-  const bool common = frame.bsb() == 0;
+void BusJudge::judge_wide_values(const SeenFrame& frame) {
   const std::size_t data_bytes = std::min(frame.bytes, SeenFrame::kept_bytes) - SeenFrame::header_bytes;
-  if (data_bytes == 1) {  // most of them: polls
-    if (!wants_a_look(common, offset, frame.miso[SeenFrame::header_bytes])) return;
-    return judge_value(frame, 0);
-  }
-  const std::uint64_t read = offset < 64 ? ((1ULL << data_bytes) - 1) << offset : 0;
-  if ((read & (common ? looked_at_in_common : looked_at_in_socket)) == 0) return;
+  if (!may_want_a_look(frame, data_bytes)) return;
   for (std::size_t i = 0; i < data_bytes; ++i) {
-    if (wants_a_look(common, offset + i, frame.miso[SeenFrame::header_bytes + i])) [[unlikely]]
+    if (wants_a_look(frame, i)) [[unlikely]]
       judge_value(frame, i);
   }
 }
@@ -120,6 +88,7 @@ void BusJudge::judge_values(const SeenFrame& frame) {
 void BusJudge::judge_value(const SeenFrame& frame, std::size_t i) {
   const std::size_t at = frame.offset() + i;
   const std::uint8_t value = frame.miso[SeenFrame::header_bytes + i];
+  if (!frame.reads_registers) return judge_version(frame, value);
   if (frame.bsb() != 0) {
     add_odd_socket_value(frame, frame.bsb() / 4, value, at == Sn_SR);
   } else if (at == VERSIONR) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sim/bus/judged_registers.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/bus/seen_frame.hpp"
 #include "sim/core/event_queue.hpp"
@@ -14,9 +15,6 @@
 #include "sim/core/limits.hpp"
 
 namespace wizloop::bus {
-
-// The chip knows modes 0 and 3 (datasheet 2.1).
-constexpr bool mode_works(int spi_mode) { return spi_mode == 0 || spi_mode == 3; }
 
 class BusJudge {
  public:
@@ -27,18 +25,18 @@ class BusJudge {
 
   // SCSn of the W5500 falls, its cost paid.
   void on_select() {
-    if (queue_.now() < may_select_at_ || setup_ < limits::select_setup || other_selected_) on_bad_select();
-    selected_ = addressed_ = true;
+    if (queue_.now() < may_select_at_ || setup_too_short_ || other_selected_) [[unlikely]]
+      on_bad_select();
+    selected_ = true;
   }
   // It rises, its cost not yet paid, so long after the last bit.
   void on_deselect(Duration after_last_bit, const SeenFrame& frame) {
     if (!selected_) return;
     selected_ = false;
-    addressed_ = other_selected_;
     may_select_at_ = queue_.now() + limits::select_high;
-    if (frame.bytes == 0) return;
-    if (after_last_bit + hold_ < limits::select_hold) on_bad_deselect(after_last_bit + hold_);
-    if (frame.bytes > SeenFrame::header_bytes) judge_values(frame);
+    if (after_last_bit < least_after_last_bit_ && frame.bytes != 0) [[unlikely]]
+      on_bad_deselect(after_last_bit + hold_);
+    judge_values(frame);
   }
   // A frame of fixed length is over, and SCSn still low.
   void on_fixed_length_end(const SeenFrame& frame) {
@@ -47,19 +45,26 @@ class BusJudge {
   // Another device's select on the same bus.
   void on_other_select(bool low) {
     other_selected_ = low;
-    addressed_ = selected_ || low;
     if (low && selected_) add(Rule::two_selects_low, "another device was selected while SCSn of the W5500 was low");
   }
-  // Bytes are about to be clocked.
-  void on_clocks() {
-    if (!addressed_) add(Rule::clocks_without_select, "SCLK runs while SCSn is high");
+  // Bytes are about to be clocked while SCSn is high.
+  void on_clocks_outside_frame() {
+    if (!other_selected_) add(Rule::clocks_without_select, "SCLK runs while SCSn is high");
   }
 
  private:
   void add(Rule rule, std::string_view seen, const SeenFrame* frame = nullptr);
   void on_bad_select();
   void on_bad_deselect(Duration hold);
-  void judge_values(const SeenFrame& frame);
+  void judge_values(const SeenFrame& frame) {
+    if (frame.bytes == SeenFrame::header_bytes + 1) {  // most of them: polls
+      if (frame.reads_registers ? judged::wants_a_look(frame, 0) : frame.reads_24_bit_address()) [[unlikely]]
+        judge_value(frame, 0);
+    } else if (frame.reads_registers && frame.bytes > SeenFrame::header_bytes) {
+      judge_wide_values(frame);
+    }
+  }
+  void judge_wide_values(const SeenFrame& frame);
   void judge_value(const SeenFrame& frame, std::size_t i);
   void add_odd_socket_value(const SeenFrame& frame, int socket, std::uint8_t value, bool is_state);
   void judge_version(const SeenFrame& frame, std::uint8_t value);
@@ -73,9 +78,10 @@ class BusJudge {
   Duration deselect_cost_;
   Duration setup_;
   Duration hold_;
+  bool setup_too_short_ = false;
+  Duration least_after_last_bit_;  // for a hold that is long enough
   bool selected_ = false;
   bool other_selected_ = false;
-  bool addressed_ = false;  // either of them
   Instant may_select_at_ = Instant::min();
 };
 

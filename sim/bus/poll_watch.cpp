@@ -1,12 +1,11 @@
 #include "sim/bus/poll_watch.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace wizloop::bus {
 
 void PollWatch::on_header_end() {
-  constexpr std::size_t data_bytes[] = {std::numeric_limits<std::size_t>::max() - SeenFrame::header_bytes, 1, 2, 4};
+  constexpr std::size_t data_bytes[] = {never - SeenFrame::header_bytes, 1, 2, 4};
   const std::uint8_t control = frame_.mosi[2];
   boundary_ = SeenFrame::header_bytes + data_bytes[control & 0x03];
   frame_.header = static_cast<std::uint32_t>(frame_.mosi[0] << 16 | frame_.mosi[1] << 8 | control);
@@ -16,6 +15,7 @@ void PollWatch::on_header_end() {
 }
 
 void PollWatch::on_frame_end() {
+  boundary_ = outside;
   if (frame_.bytes <= SeenFrame::header_bytes) return;  // no data, no meaning
   if (!frame_.reads_registers) {
     settle();

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "sim/bus/seen_frame.hpp"
 #include "sim/core/account.hpp"
@@ -28,8 +29,10 @@ class PollWatch {
   }
   // Before each byte: true behind the header, for on_header_end(), and behind the data of a fixed length, where one
   // frame ends and the next begins under the same select.
-  bool at_boundary() const { return frame_.bytes == boundary_; }
-  bool at_header_end() const { return frame_.bytes == SeenFrame::header_bytes && at_boundary(); }
+  bool at_boundary() const { return frame_.bytes >= boundary_; }
+  bool at_header_end() const { return boundary_ == SeenFrame::header_bytes && at_boundary(); }
+  // Outside of a frame, each byte is at a boundary.
+  bool in_frame() const { return boundary_ != outside; }
   void on_header_end();
   void on_byte(std::uint8_t mosi, std::uint8_t miso) {
     const std::size_t at = frame_.bytes++;
@@ -37,8 +40,11 @@ class PollWatch {
     frame_.mosi[at] = mosi;
     frame_.miso[at] = miso;
   }
-  // Bytes of which nobody needs the values: buffer data.
-  void on_quiet_bytes(std::size_t count) { frame_.bytes += count; }
+  // Bytes of which nobody needs the values: buffer data, or what a chip in reset ignores, were it a header.
+  void on_quiet_bytes(std::size_t count) {
+    frame_.bytes += count;
+    if (frame_.bytes > boundary_ && in_frame()) boundary_ = never;
+  }
   void on_frame_end();
   // The frame that goes on, or the last one.
   const SeenFrame& frame() const { return frame_; }
@@ -50,6 +56,8 @@ class PollWatch {
   void settle();
 
  private:
+  static constexpr std::size_t outside = 0;
+  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t widest_register = 4;  // whose value is compared
   static constexpr std::size_t registers_followed = 8;
   static constexpr int reads_of_a_loop = 3;
@@ -65,7 +73,7 @@ class PollWatch {
 
   Budget& budget_;
   SeenFrame frame_;
-  std::size_t boundary_ = SeenFrame::header_bytes;
+  std::size_t boundary_ = outside;
   Budget::Mark frame_start_;
 
   std::array<PolledRegister, registers_followed> registers_;

@@ -22,6 +22,9 @@
 
 namespace wizloop::bus {
 
+// The chip knows modes 0 and 3 (datasheet 2.1).
+constexpr bool mode_works(int spi_mode) { return spi_mode == 0 || spi_mode == 3; }
+
 // Where a number comes from.
 enum class Basis : std::uint8_t {
   given,  // a manual, a measurement of the part alone, or a stated estimate

@@ -20,6 +20,8 @@ struct SeenFrame {
   bool reads_registers = false;
 
   std::uint16_t offset() const { return static_cast<std::uint16_t>(header >> 8); }
+  // 00 00 39: where VERSIONR would be if the address had 24 bits.
+  bool reads_24_bit_address() const { return header == 0x39; }
   std::uint8_t bsb() const { return static_cast<std::uint8_t>(header) >> 3; }
 };
 

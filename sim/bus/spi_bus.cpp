@@ -46,6 +46,7 @@ void SpiBus::on_frame_end() {
 }
 
 void SpiBus::pass_boundary() {
+  if (!watch_.in_frame()) return;
   if (watch_.at_header_end()) return watch_.on_header_end();
   judge_.on_fixed_length_end(watch_.frame());
   on_frame_end();
@@ -67,9 +68,10 @@ void SpiBus::set_select_cost(Duration select, Duration deselect) {
 
 std::uint8_t SpiBus::exchange(std::uint8_t mosi) {
   const Duration gap = profile_.byte.gap;
-  judge_.on_clocks();
-  if (watch_.at_boundary()) [[unlikely]]
+  if (watch_.at_boundary()) [[unlikely]] {
+    if (!watch_.in_frame()) judge_.on_clocks_outside_frame();
     pass_boundary();
+  }
   pass(byte_steps_.next(), Account::spi_clock);
   const std::uint8_t miso = target_.exchange(mosi);
   pass(gap, Account::byte_gap);
@@ -93,7 +95,7 @@ void SpiBus::exchange(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t 
 
 std::size_t SpiBus::move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count, Duration gap,
                                Instant limit, std::optional<Account> instead) {
-  judge_.on_clocks();
+  if (!watch_.in_frame()) judge_.on_clocks_outside_frame();
   // Nothing but buffer memory moves between two events, so all bytes that end before the next one go at once.
   const Duration longest_byte = byte_steps_.shortest() + picoseconds(1) + gap;
   std::size_t done = 0;

@@ -83,8 +83,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   Ring& ring(Block block) override;
   void note_select() override {
     high_byte_of_.reset();
-    frame_began_ = context_.queue.now();
-    judge_.on_select();
+    context_.frame_began = context_.queue.now();
   }
   void note_data_begins(Block block, std::uint16_t offset, bool is_write) override {
     judge_.on_data_begins(block, offset, is_write);
@@ -119,7 +118,9 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   void drive_reset(bool high);
   void hold_in_reset();
   void software_reset();
-  std::uint8_t unseen(const LatestCauses& causes) const { return causes.unseen(context_.queue.now(), frame_began_); }
+  std::uint8_t unseen(const LatestCauses& causes) const {
+    return causes.unseen(context_.queue.now(), context_.frame_began);
+  }
   bool resetting() const { return context_.queue.now() < reset_until_; }
 
   Context context_;
@@ -134,7 +135,6 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   bool held_ = false;  // RSTn is low, and the chip has noticed
   bool rstn_ = true;
   Instant fell_at_{};                          // RSTn
-  Instant frame_began_ = Instant::min();       // SCSn fell
   Instant reset_until_ = Instant::min();       // MR.RST reads 1, registers 0, and writes are lost
   Instant version_valid_from_;                 // VERSIONR reads 0 before
   std::optional<std::uint16_t> high_byte_of_;  // the 16-bit register of which this frame has fetched the high byte

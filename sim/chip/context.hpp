@@ -30,7 +30,8 @@ struct Context {
   RandomStream isn;
   RandomStream group_reports;
   ChipFaults faults{};
-  LatestCauses latest_causes{};  // of IR
+  Instant frame_began = Instant::min();  // SCSn fell
+  LatestCauses latest_causes{};          // of IR
   std::uint16_t ip_identification = 0;
 
   // Of the next packet; `own` counts those of its socket.

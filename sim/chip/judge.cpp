@@ -125,12 +125,10 @@ bool gives_back(Bytes message, const wire::MacAddress& client) {
 
 Evidence Judge::evidence(const Socket* socket) const {
   Evidence evidence;
-  if (in_frame_ && frame_log_ != nullptr) {
-    for (std::size_t i = 0; i < frame_log_->count; ++i) {
-      evidence.spi += fmt::format("{}{:02x}", i == 0 ? "" : " ", frame_log_->mosi[i]);
-    }
+  for (std::size_t i = 0; i < frame_log_->count; ++i) {
+    evidence.spi += fmt::format("{}{:02x}", i == 0 ? "" : " ", frame_log_->mosi[i]);
   }
-  if (in_frame_ && access_.is_write && access_.bytes > 0) {
+  if (frame_log_->writes_tx_buffer() && access_.is_write) {
     const Ring& ring = context_.tx_memory.ring(static_cast<int>(access_.socket));
     for (std::size_t i = 0; i < std::min<std::size_t>(access_.bytes, 8); ++i) {
       evidence.spi += fmt::format(" {:02x}", ring.read(static_cast<std::uint16_t>(access_.start + i)));
@@ -157,6 +155,8 @@ void Judge::on_reset_pin(bool high) {
   rstn_changed_at_ = now;
   no_access_before_ = high ? now + limits::pll_lock : Instant::max();
   early_access_.clear();
+  early_access_told_ = false;
+  access_ = {};
 }
 
 void Judge::on_reset() {
@@ -193,7 +193,7 @@ void Judge::on_interrupts(std::uint8_t sir, bool asserted) {
 void Judge::on_bad_frame(std::size_t header_bytes, std::size_t data_bytes) {
   if (context_.queue.now() < no_access_before_) {
     if (!rstn_low_) context_.quirks.touch(Quirk::spi_before_pll);
-    if (!early_access_told_) add_early_access();
+    if (!std::exchange(early_access_told_, false)) add_early_access();
   } else {
     add(Rule::header_cut_short, fmt::format("SCSn rose after {} of 3 header bytes{}", header_bytes,
                                             data_bytes > 0 ? fmt::format(", behind {} data bytes", data_bytes) : ""));

@@ -44,25 +44,17 @@ class Judge {
     watch_masked(sir);
   }
 
-  // SPI. A frame is what lies between select and deselect; `header_bytes` below 3 means that it was cut short.
-  void on_select() {
-    in_frame_ = true;
-    last_access_ = context_.queue.now();
-  }
+  // SPI. SCSn rises; `header_bytes` below 3 means that the frame was cut short.
   void on_deselect(std::size_t header_bytes, std::size_t data_bytes) {
     const bool cut_short = header_bytes == 1 || header_bytes == 2;
     if (cut_short || context_.queue.now() < no_access_before_) [[unlikely]]
       on_bad_frame(header_bytes, data_bytes);
-    in_frame_ = early_access_told_ = false;
-    access_.bytes = 0;
   }
   // Bytes went in while the chip was in reset.
   void on_ignored_bytes();
   // A header is in; its data are over, so many bytes from `offset` on, which was not folded into the ring yet.
   void on_data_begins(Block block, std::uint16_t offset, bool is_write) {
-    access_.judged = false;
-    access_.bytes = 0;
-    accessed_at_[block.row()] = last_access_;
+    accessed_at_[block.row()] = context_.frame_began;
     if (!block.is_common() && !block.is_socket_registers()) on_data_outside_registers(block, offset, is_write);
   }
   void on_data_ends(std::size_t bytes) {
@@ -166,7 +158,11 @@ class Judge {
     return offset / 2 == socket::Sn_TX_FSR / 2 || offset / 2 == socket::Sn_RX_RSR / 2;
   }
   void on_counter_read(Block block, std::uint16_t offset, std::uint8_t value);
-  void use_counters(Watched& of);
+  void use_counters(Watched& of) {
+    if (of.torn_offset != 0) [[unlikely]]
+      add_torn_read(of);
+  }
+  void add_torn_read(Watched& of);
 
   void on_common_write(std::uint16_t offset, std::uint8_t value);
   void on_socket_write(const Socket& socket, std::uint16_t offset, std::uint8_t value);
@@ -187,9 +183,7 @@ class Judge {
   Context& context_;
   const FrameLog* frame_log_ = nullptr;
   std::array<Watched, socket_count> watched_;
-  bool in_frame_ = false;
   std::uint16_t fetched_ = 0;
-  Instant last_access_{};
   std::array<Instant, 1 + socket_count> accessed_at_{};  // by Block::row(): in a frame that began then
   BufferAccess access_;
 

@@ -38,8 +38,7 @@ void Judge::on_counter_read(Block block, std::uint16_t offset, std::uint8_t valu
 }
 
 // Firmware goes on with what it has read.
-void Judge::use_counters(Watched& of) {
-  if (of.torn_offset == 0) return;
+void Judge::add_torn_read(Watched& of) {
   const std::uint16_t counter = of.torn_offset;
   of.torn_offset = 0;
   add(Rule::torn_read,
@@ -51,6 +50,7 @@ void Judge::use_counters(Watched& of) {
 // Data ---------------------------------------------------------------------------------------------------------------
 
 void Judge::on_data_outside_registers(Block block, std::uint16_t offset, bool is_write) {
+  access_.judged = access_.is_write = false;
   if (block.is_reserved()) return add(Rule::reserved_block, fmt::format("BSB {}", block.bsb));
   const bool is_tx = block.is_tx_buffer();
   note_progress();

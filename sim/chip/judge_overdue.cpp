@@ -30,7 +30,7 @@ void Judge::judge_masked() {
   const std::string simr = fmt::format("SIMR = 0x{:02X}", context_.common[common::SIMR]);
   for (Watched& of : watched_) {
     if (of.masked_since == Instant::max()) continue;
-    const Instant bus_due = std::max(of.masked_since, last_access_) + limits::interrupt_unserved;
+    const Instant bus_due = std::max(of.masked_since, context_.frame_began) + limits::interrupt_unserved;
     const Instant socket_due = of.masked_since + limits::socket_unserved;
     if (bus_due <= now) {
       for (Watched& each : watched_) each.masked_since = Instant::max();
@@ -84,7 +84,7 @@ void Judge::on_watch_timer() {
 // Whether the host has not come at all for too long; otherwise looks again.
 bool Judge::is_unserved(Instant& since) {
   if (since == Instant::max()) return false;
-  const Instant due = std::max(since, last_access_) + limits::interrupt_unserved;
+  const Instant due = std::max(since, context_.frame_began) + limits::interrupt_unserved;
   if (due > context_.queue.now()) {
     arm(due);
     return false;

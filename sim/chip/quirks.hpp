@@ -37,6 +37,7 @@ enum class Quirk : std::uint8_t {
   stale_tx_wr,
   illegal_command,
   open_on_open_socket,
+  sn_ir_at_open,
   send_during_send,
   empty_send,
   recv_raised_again,
@@ -79,7 +80,7 @@ enum class Quirk : std::uint8_t {
   keepalive_needs,
   group_query_answer,
 };
-inline constexpr std::size_t quirk_count = 61;
+inline constexpr std::size_t quirk_count = 62;
 
 struct QuirkSpec {
   Quirk quirk;
@@ -113,6 +114,7 @@ enum class TxFsrFalls : std::uint8_t { at_send, at_write };
 enum class StaleTxWr : std::uint8_t { unclamped, clamped };
 enum class IllegalCommand : std::uint8_t { ignored, stuck };
 enum class OpenOnOpenSocket : std::uint8_t { ignored, reopens };
+enum class SnIrAtOpen : std::uint8_t { kept, cleared };
 enum class SendDuringSend : std::uint8_t { queued, ignored };
 enum class EmptySend : std::uint8_t { sendok, silent, empty_datagram };
 enum class RecvRaisedAgain : std::uint8_t { yes, no };
@@ -147,7 +149,7 @@ enum class ZeroWindowProbe : std::uint8_t { unlimited, limited, none };
 enum class Retransmission : std::uint8_t { go_back_n, first_segment };
 enum class OutOfOrder : std::uint8_t { duplicate_ack, silent };
 enum class DelayedAck : std::uint8_t { second_segment, timer_only };
-enum class WindowUpdate : std::uint8_t { each_recv, below_mss };
+enum class WindowUpdate : std::uint8_t { each_recv, below_mss, after_a_second };
 enum class AdvertisedWindow : std::uint8_t { by_recv, by_pointer };
 enum class Psh : std::uint8_t { every_segment, last_segment };
 enum class MssWithoutOption : std::uint8_t { rfc_536, own };

@@ -121,6 +121,10 @@ void SocketEngine::open(Socket& socket) {
   const std::uint8_t status = status_after_open(mode, socket.number);
   if (status == sn_sr::CLOSED) return illegal(socket, sn_cr::OPEN);
   ++socket.epoch;
+  if (socket.interrupts != 0 && context_.quirks.choice<SnIrAtOpen>(Quirk::sn_ir_at_open) == SnIrAtOpen::cleared) {
+    socket.interrupts = 0;
+    listener_.on_interrupts_changed();
+  }
   socket.open_mode = mode;
   socket.tx_rd = socket.tx_wr = socket.tx_wr_written = 0;
   socket.rx_rd = socket.rx_rd_written = socket.rx_wr = 0;
@@ -292,6 +296,7 @@ void SocketEngine::receive(Socket& socket) {
   socket.rx_rd = socket.rx_rd_written;
   if (socket.is_tcp()) {
     socket.tcp.on_received(old_window, tcp_settings(socket), context_.queue.now());
+    arm(socket);
     pump();
   }
   if (socket.received_size() != 0 &&

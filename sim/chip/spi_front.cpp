@@ -27,6 +27,7 @@ void SpiFront::deselect() {
   if (selected_ && phase_ == Phase::data) finish_data();
   if (selected_) access_.note_deselect(std::min<std::size_t>(static_cast<std::size_t>(phase_), 3), data_bytes_);
   selected_ = streaming_ = false;
+  log_.count = 0;
   select_toggles_ = true;
 }
 
@@ -54,13 +55,16 @@ inline std::uint8_t SpiFront::stream(std::uint8_t mosi) {
 std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
   if (streaming_) return stream(mosi);
   if (phase_ > Phase::address_low || ignoring() || pending_) return step(mosi);
-  log(mosi);
   const std::uint8_t miso = next_miso_;
   if (phase_ == Phase::address_high) {
+    log_.mosi[0] = mosi;
+    log_.count = 1;
     address_ = static_cast<std::uint16_t>(mosi << 8);
     phase_ = Phase::address_low;
     next_miso_ = header_miso_[1];
   } else {
+    log_.mosi[1] = mosi;
+    log_.count = 2;
     address_ = static_cast<std::uint16_t>(address_ | mosi);
     phase_ = Phase::control;
     next_miso_ = header_miso_[2];

@@ -40,7 +40,9 @@ inline bool holds_register(Block block, std::uint16_t offset) {
 // alone: its data are in the ring.
 struct FrameLog {
   std::array<std::uint8_t, 3 + 8> mosi{};  // header and data
-  std::size_t count = 0;                   // of the bytes kept
+  std::size_t count = 0;                   // of the bytes kept; 0 while SCSn is high
+
+  bool writes_tx_buffer() const { return count == 3 && (mosi[2] & 0x1C) == 0x14; }  // BSB n*4+2, RWB
 };
 
 // What lies behind the front.

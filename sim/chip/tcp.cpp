@@ -85,8 +85,17 @@ void TcpConnection::disconnect(Instant ready) {
 
 void TcpConnection::on_received(std::uint16_t old_window, const TcpSettings& settings, Instant now) {
   if (!synchronised() || settings.window <= old_window) return;
-  const bool always = settings.quirks.choice<WindowUpdate>(Quirk::window_update) == WindowUpdate::each_recv;
-  if (always || old_window < mss_) acknowledge_at(now + settings.latencies.use(&Latencies::receive_to_update));
+  switch (settings.quirks.choice<WindowUpdate>(Quirk::window_update)) {
+    case WindowUpdate::below_mss:
+      if (old_window >= mss_) return;
+      break;
+    case WindowUpdate::after_a_second:  // unless an ACK goes out before and tells of the window
+      if (acknowledge_ready_ == Instant::max()) delayed_ack_at_ = std::min(delayed_ack_at_, now + 1s);
+      return;
+    case WindowUpdate::each_recv:
+      break;
+  }
+  acknowledge_at(now + settings.latencies.use(&Latencies::receive_to_update));
 }
 
 void TcpConnection::acknowledge(const TcpSettings& settings, Instant arrived) {

@@ -652,6 +652,19 @@ TEST_F(B58_StaleInterruptOfTheLastConnection, CuredClearsItFirst) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+TEST_F(B58_StaleInterruptOfTheLastConnection, AChipWhoseOpenClearsItNeedsNoCure) {
+  TestBoard cleared{TestBoard::with("chip.quirk.sn_ir_at_open", "cleared")};
+  cleared.configure();
+  TestConnection connection{cleared};
+  connection.establish();
+  connection.fin();
+  cleared.advance(1ms);
+  cleared.command(0, sn_cr::CLOSE);
+  ASSERT_NE(cleared.interrupts(0) & sn_ir::DISCON, 0);
+  connection.connect();
+  EXPECT_EQ(cleared.interrupts(0), 0);
+}
+
 // B70 ----------------------------------------------------------------------------------------------------------------
 
 class B70_FailedConnectLeavesAMiddleState : public TcpCaseTest {};

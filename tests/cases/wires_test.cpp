@@ -61,7 +61,7 @@ class WiresCaseTest : public CaseTest {
  protected:
   void plan(std::string_view name, std::string_view text) {
     faults.emplace(board.queue, board.trace, PlannedFaults::Texts{{name, text}});
-    wires.emplace(board.chip, **faults);
+    wires.emplace(board.chip, board.chip.spi(), **faults);
     board.chip.inject(**faults);
     port.emplace(board, *wires);
     bus.emplace(*port);

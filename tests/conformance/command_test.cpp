@@ -147,6 +147,42 @@ TEST_F(CommandTest, PppoeIsStoredAndFoundNotToBeModelled) {
   EXPECT_EQ(target().broken_rules(), (std::vector<std::string>{"not-modelled"}));
 }
 
+// 2, 5.10: without MR.PPPoE the PPPoE registers are storage, and with it they do nothing either: no LCP echo every
+// PTIMER, no other frame, and no session frame is taken.
+TEST_F(CommandTest, PppoeRegistersHaveNoEffect) {
+  struct {
+    std::string_view name;
+    std::uint64_t reset, value;
+  } const registers[] = {
+      {"PTIMER", 0x28, 0x01}, {"PMAGIC", 0x00, 0x5A}, {"PHAR", 0, 0x020000000099},
+      {"PSID", 0, 0x1234},    {"PMRU", 0xFFFF, 600},
+  };
+  for (const std::uint8_t mode : {std::uint8_t{0x00}, std::uint8_t{0x08}}) {
+    configure();
+    for (const auto& each : registers) {
+      EXPECT_EQ(get(each.name), each.reset) << each.name;
+      set(each.name, each.value);
+      EXPECT_EQ(get(each.name), each.value) << each.name;
+    }
+    set("MR", mode);
+    open(0, mode::UDP, 5000);
+    address(0, wire::broadcast_ipv4, 9);
+    send(0, counting(1000));  // above PMRU
+    wait(1s);
+    EXPECT_FRAME({.kind = Kind::udp, .data_bytes = 1000});
+    const Octets inside = peer().udp(1, 5000, counting(20));
+    Octets session = {0x11, 0x00, 0x12, 0x34, 0x00, 0x32, 0x00, 0x21};  // RFC 2516: session 0x1234; PPP: IPv4
+    session.insert(session.end(), inside.begin() + 14, inside.begin() + 14 + 48);
+    peer().send(peer().ethernet(chip_mac, 0x8864, session));
+    wait(1ms);
+    EXPECT_EQ(get(0, "Sn_RX_RSR"), 0U);
+    EXPECT_EQ(get("IR"), 0U);
+    EXPECT_SILENCE();
+    set("MR", 0x80);  // all of them go back
+    wait(1ms);
+  }
+}
+
 // 4.4, 12 no. 14.
 TEST_F(CommandTest, SendOfNothingRaisesSendokAndSendsNothing) {
   establish();

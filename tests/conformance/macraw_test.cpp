@@ -276,6 +276,19 @@ TEST_F(MacrawTest, WithAnAddressArpAndPingAreAnsweredAndDelivered) {
   EXPECT_FRAME({.kind = Kind::icmp});
 }
 
+// 5.4: an echo reply is nobody's but MACRAW's, with an address and without.
+TEST_F(MacrawTest, EchoRepliesAreDelivered) {
+  for (const bool with_address : {true, false}) {
+    if (!with_address) set("SIPR", 0);
+    open_raw(mode::MFEN);
+    Octets reply(8 + 56);
+    wire::IcmpHeader{wire::IcmpHeader::echo_reply, 0, 7, 1}.emit(reply);
+    EXPECT_EQ(received_after(peer().ip(wire::protocol_icmp, reply, {})), 2U + 14 + 20 + 64);
+    EXPECT_SILENCE();
+    command(0, cr::CLOSE);
+  }
+}
+
 TEST_F(MacrawTest, NoRstAndNoUnreachableWhileMacrawIsOpen) {
   open_raw(mode::MFEN);
   net::ScriptedConnection nobody{peer(), 40000, 5000};

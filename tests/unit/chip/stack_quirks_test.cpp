@@ -79,6 +79,21 @@ TEST(SocketQuirkTest, SnIrTakesOnlyWhatSnImrLetsThrough) {
   EXPECT_EQ(board.interrupts(0), 0);
 }
 
+TEST(SocketQuirkTest, OpenClearsSnIr) {
+  QuirkBoard board{"sn_ir_at_open", "cleared"};
+  board.write(0, common::SIMR, {0x01});
+  board.open(0, sn_mr::UDP);
+  board.arrive_udp(1, 5000, {1});
+  board.advance(1ms);
+  board.command(0, sn_cr::CLOSE);
+  ASSERT_EQ(board.interrupts(0), sn_ir::RECV);
+  ASSERT_FALSE(board.chip.intn());
+  board.command(0, sn_cr::OPEN);
+  board.advance(1us);
+  EXPECT_EQ(board.interrupts(0), 0);
+  EXPECT_TRUE(board.chip.intn());
+}
+
 TEST(SocketQuirkTest, IntnPulsesBetweenSources) {
   QuirkBoard board{"intn_between_sources", "pulses"};
   board.write(0, common::SIMR, {0xFF});

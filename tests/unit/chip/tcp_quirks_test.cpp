@@ -184,6 +184,33 @@ TEST(TcpQuirkTest, WindowUpdateOnlyBelowTheMss) {
   EXPECT_THAT(board.sent, SizeIs(0));  // the window was 1948, the MSS is 1460
 }
 
+TEST(TcpQuirkTest, WindowUpdateComesASecondLater) {
+  TcpQuirk board{"window_update", "after_a_second"};
+  board.tcp.establish();
+  board.tcp.data(Octets(100, 1));
+  board.advance(300ms);
+  board.sent.clear();
+  board.set16(0, socket::Sn_RX_RD, 100);
+  board.command(0, sn_cr::RECV);
+  board.advance(990ms);
+  EXPECT_THAT(board.sent, SizeIs(0));
+  board.advance(20ms);
+  ASSERT_THAT(board.sent, SizeIs(1));
+  EXPECT_EQ(board.sent[0].tcp().window, 2048);
+}
+
+TEST(TcpQuirkTest, LateWindowUpdateRidesOnAnAckThatIsDue) {
+  TcpQuirk board{"window_update", "after_a_second"};
+  board.tcp.establish();
+  board.tcp.data(Octets(100, 1));
+  board.advance(1ms);
+  board.set16(0, socket::Sn_RX_RD, 100);
+  board.command(0, sn_cr::RECV);
+  board.advance(3s);
+  ASSERT_THAT(board.sent, SizeIs(1));  // that of RTR
+  EXPECT_EQ(board.sent[0].tcp().window, 2048);
+}
+
 TEST(TcpQuirkTest, AdvertisedWindowFollowsThePointer) {
   TcpQuirk board{"advertised_window", "by_pointer"};
   board.tcp.establish();

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 
+#include "sim/net/switch.hpp"
 #include "sim/realtime/net_spec.hpp"
 #include "tests/unit/realtime/host_socket.hpp"
 #include "tests/unit/realtime/own_network.hpp"
@@ -62,10 +63,10 @@ class InterfaceTest : public test::InOwnNetwork {
     return opened ? "opened" : opened.error().message;
   }
 
-  std::string ping(const std::vector<std::string>& options) {
+  std::string ping(const std::vector<std::string>& options, const std::string& whom = "192.168.1.20") {
     std::vector<std::string> words = {"ping", "-n", "-i", "0.01", "-W", "5"};
     words.insert(words.end(), options.begin(), options.end());
-    words.push_back("192.168.1.20");
+    words.push_back(whom);
     Program program{words};
     if (!board.run_until([&] { return program.ended(); })) return "ping does not end";
     return program.exit_code() == 0 ? "answered" : program.output();
@@ -158,6 +159,33 @@ TEST_F(Veth, PingTakesAtLeastItsTimeOnTheWire) {
   ASSERT_NE(at, std::string::npos) << program.output();
   const auto shortest_us = static_cast<std::int64_t>(1000 * std::stod(program.output().substr(at + before.size())));
   EXPECT_GE(microseconds(shortest_us), 2 * wire::time_on_wire(wire::max_frame_bytes, board.link.bit_rate()));
+}
+
+TEST_F(Veth, BoardsOnASwitchShareABridge) {
+  chip::Chip second{board.queue, board.board.frames, board.board.trace, board.board.findings, board.board.random};
+  net::Link second_cable{board.queue, board.board.random, {}};
+  second.connect(second_cable.transmitter(End::board));
+  second_cable.attach(End::board, second);
+  second.plug_in_settled();
+  second.spi().select();
+  for (const std::uint8_t byte :
+       Octets{0x00, 0x01, 0x04, 192, 168, 1, 1, 255, 255, 255, 0, 2, 0, 0, 0, 0, 0x21, 192, 168, 1, 21}) {
+    second.spi().exchange(byte);
+  }
+  second.spi().deselect();
+  net::Link uplink{board.queue, board.board.random, {}};
+  net::Switch lan{board.queue, board.board.frames, {}};
+  lan.port(0).plug_into(board.link, End::host);
+  lan.port(1).plug_into(second_cable, End::host);
+  lan.port(2).plug_into(uplink, End::board);
+  auto opened = open_bridge(parse_net("veth:wiz0").value(), board.site());
+  ASSERT_TRUE(opened) << opened.error().message;
+  bridge = std::move(opened).value();
+  bridge->plug_into(uplink, End::host);
+
+  EXPECT_EQ(ping({"-c", "3"}), "answered");
+  EXPECT_EQ(ping({"-c", "3"}, "192.168.1.21"), "answered");
+  bridge.reset();
 }
 
 TEST_F(Veth, ArpingFindsTheBoardAndEveryFrameIsPadded) {

@@ -1,0 +1,23 @@
+// Stands in for sim/bus/bus_judge.hpp in a build that judges nothing (WIZLOOP_JUDGES=OFF); see tests/bench/README.md.
+#pragma once
+
+#include "sim/bus/profile.hpp"
+#include "sim/bus/seen_frame.hpp"
+#include "sim/core/event_queue.hpp"
+#include "sim/core/finding.hpp"
+
+namespace wizloop::bus {
+
+class BusJudge {
+ public:
+  BusJudge(EventQueue&, Findings&, const BoardProfile&) {}
+
+  void set_clock(Frequency, int) {}
+  void on_select() {}
+  void on_deselect(Duration, const SeenFrame&) {}
+  void on_fixed_length_end(const SeenFrame&) {}
+  void on_other_select(bool) {}
+  void on_clocks_outside_frame() {}
+};
+
+}  // namespace wizloop::bus

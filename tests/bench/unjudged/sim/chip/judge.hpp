@@ -1,0 +1,53 @@
+// Stands in for sim/chip/judge.hpp in a build that judges nothing (WIZLOOP_JUDGES=OFF): what the chip tells goes
+// nowhere. For measuring what judging costs; see tests/bench/README.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/chip/context.hpp"
+#include "sim/chip/socket.hpp"
+#include "sim/chip/spi_front.hpp"
+#include "sim/wire/link_mode.hpp"
+
+namespace wizloop::chip {
+
+class Judge {
+ public:
+  explicit Judge(Context&) {}
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
+
+  void watch(const FrameLog&) {}
+  void watch(const Socket&) {}
+
+  void on_reset_pin(bool) {}
+  void on_host_restart() {}
+  void on_reset() {}
+  void on_interrupts(std::uint8_t, bool) {}
+  void on_intn_awaited(std::uint8_t) {}
+
+  void on_deselect(std::size_t, std::size_t) {}
+  void on_ignored_bytes() {}
+  void on_data_begins(Block, std::uint16_t, bool) {}
+  void on_data_ends(std::size_t) {}
+
+  void on_register_read(Block, std::uint16_t, std::uint8_t) {}
+  void on_wide_fetch(std::uint16_t) {}
+  void on_reserved_read(Block, std::uint16_t) {}
+  void on_register_write(Block, std::uint16_t, std::uint8_t) {}
+
+  void on_illegal_command(const Socket&, std::uint8_t) {}
+  void on_send(const Socket&, std::uint16_t, std::uint16_t) {}
+  void on_send_while_sending(const Socket&) {}
+  void on_pppoe_framing() {}
+  void on_collision(const wire::LinkModes&) {}
+  void on_duplex_mismatch(const wire::LinkModes&, std::uint8_t) {}
+
+  void on_connected(const Socket&, std::uint16_t) {}
+  void on_received(const Socket&) {}
+  void on_receive_blocked(const Socket&) {}
+  void on_datagram(const Socket&, Bytes) {}
+};
+
+}  // namespace wizloop::chip
