@@ -66,7 +66,9 @@ Rack::Rack(ServeOptions options, Say say)
     : options_{std::move(options)},
       say_{std::move(say)},
       pacer_{queue_, io_, {.speed = options_.speed}},
-      lan_{queue_, frames_, profile_for(options_.boards.size())} {}
+      lan_{queue_, frames_, profile_for(options_.boards.size())} {
+  queue_.set_lookahead(net::Switch::shortest_passage);  // boards meet at the switch alone
+}
 
 Rack::~Rack() {
   if (options_.ready_file) {
