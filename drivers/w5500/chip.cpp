@@ -165,7 +165,7 @@ Result<void> Chip::set_interrupt_pause(uint16_t level) {
   return outcome(write(CommonRegister::INTLEVEL, raw, sizeof raw));
 }
 
-Result<Interrupts> Chip::interrupts() {
+Result<Interrupts> Chip::read_interrupts() {
   uint8_t raw[3];  // IR, IMR, SIR
   if (!read(CommonRegister::IR, raw, sizeof raw)) return Error::bus_failed;
   return Interrupts{IR{raw[0]}, IR{raw[1]}, raw[2]};

@@ -72,7 +72,7 @@ class Chip {
   Result<void> set_interrupt_mask(IR mask);
   // How long INTn stays high between two interrupts: (level + 1) * 4 / 150 MHz, 0 for no pause.
   Result<void> set_interrupt_pause(uint16_t level);
-  Result<Interrupts> interrupts();
+  Result<Interrupts> read_interrupts();  // interrupts() is a macro of Arduino cores
   Result<void> clear_interrupts(IR causes);
 
   // Registers by name, for what has no call of its own. False: the bus failed.

@@ -511,7 +511,7 @@ Error DhcpClient::watch_probe() {
 }
 
 Error DhcpClient::watch_lease() {
-  const Result<Interrupts> shown = chip_.interrupts();
+  const Result<Interrupts> shown = chip_.read_interrupts();
   if (!shown) return shown.error();
   if (shown.value().common.has(IR::CONFLICT)) return decline();
   if (lease_.lease_s == DhcpLease::infinite) return Error::none;

@@ -12,8 +12,8 @@
 
 namespace {
 
-char line[1025];     // 1024 characters and their end
-uint8_t data[4352];  // two segments of TCP, and what the pattern of a transfer needs
+char line_memory[1025];      // 1024 characters and their end
+uint8_t data_memory[4352];  // two segments of TCP, and what the pattern of a transfer needs
 
 agent::ArduinoPort port;
 agent::SerialConsole console;
@@ -21,7 +21,7 @@ const agent::Identity identity = {AGENT_BOARD, AGENT_VERSION, agent::first_netwo
 
 // Made when setup() asks for it: before that the clock of a core may stand still.
 agent::Agent& firmware() {
-  static agent::Agent it(console, port, identity, {line, sizeof line, data, sizeof data});
+  static agent::Agent it(console, port, identity, {line_memory, sizeof line_memory, data_memory, sizeof data_memory});
   return it;
 }
 

@@ -28,33 +28,33 @@ void ArduinoPort::begin() {
   drive_high<scsn>();
   if (rstn >= 0) drive_high<rstn>();
   if (intn_wired) pinMode(intn, INPUT_PULLUP);
-  spi().begin();
+  w5500_spi().begin();
 }
 
 void ArduinoPort::select() {
-  spi().beginTransaction(SPISettings(sclk_hz, MSBFIRST, SPI_MODE0));
+  w5500_spi().beginTransaction(SPISettings(sclk_hz, MSBFIRST, SPI_MODE0));
   digitalWrite(scsn, LOW);
 }
 
 void ArduinoPort::deselect() {
   digitalWrite(scsn, HIGH);
-  spi().endTransaction();
+  w5500_spi().endTransaction();
 }
 
-uint8_t ArduinoPort::exchange(uint8_t mosi) { return spi().transfer(mosi); }
+uint8_t ArduinoPort::exchange(uint8_t mosi) { return w5500_spi().transfer(mosi); }
 
 // The call that all cores share works in place: what is to stay as it is goes out of a copy, piece by piece.
 void ArduinoPort::exchange(const uint8_t* mosi, uint8_t* miso, size_t count) {
   if (miso != nullptr) {
     put(miso, mosi, count);
-    spi().transfer(miso, count);
+    w5500_spi().transfer(miso, count);
     return;
   }
   uint8_t piece[256];
   while (count > 0) {
     const size_t now = count < sizeof piece ? count : sizeof piece;
     put(piece, mosi, now);
-    spi().transfer(piece, now);
+    w5500_spi().transfer(piece, now);
     if (mosi != nullptr) mosi += now;
     count -= now;
   }

@@ -54,5 +54,5 @@ END
 cp "$root"/boards/agent/*.cpp "$root"/boards/agent/*.hpp "$folder/src/boards/agent"
 cp "$root/boards/agent/mains/settings.hpp" "$folder/src/boards/agent/mains"
 cp "$root"/drivers/w5500/*.cpp "$root"/drivers/w5500/*.hpp "$folder/src/drivers/w5500"
-cd "$root/boards/agent/arduino"
-cp ./*.ino ./*.cpp ./*.hpp "$folder/examples/agent"
+sketch=$root/boards/agent/arduino
+cp "$sketch"/*.ino "$sketch"/*.cpp "$sketch"/*.hpp "$folder/examples/agent"

@@ -19,7 +19,7 @@ constexpr const char* board_name = "w55rp20";
 constexpr int scsn = 20, rstn = 25, intn = 24;
 constexpr uint32_t sclk_hz = 20000000;
 constexpr bool intn_wired = true;
-inline SoftwareSPI& spi() {
+inline SoftwareSPI& w5500_spi() {
   static SoftwareSPI pio(21, 22, 23);
   return pio;
 }
@@ -46,7 +46,7 @@ constexpr int scsn = 10, rstn = 9, intn = 2;
 constexpr uint32_t sclk_hz = 20000000;
 #endif
 constexpr bool intn_wired = AGENT_INTN_WIRED != 0;
-inline SPIClass& spi() { return SPI; }
+inline decltype(SPI)& w5500_spi() { return SPI; }
 #endif
 
 }  // namespace agent

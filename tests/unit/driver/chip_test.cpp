@@ -188,7 +188,7 @@ TEST_P(ChipTest, SetsAndShowsInterrupts) {
 
   fake.common(0x15) = 0xC0;
   fake.raise(2, 0x04);
-  const auto pending = chip.interrupts();
+  const auto pending = chip.read_interrupts();
   ASSERT_TRUE(pending);
   EXPECT_TRUE(pending.value().common.has(IR::CONFLICT));
   EXPECT_EQ(pending.value().mask.raw, 0xC0);

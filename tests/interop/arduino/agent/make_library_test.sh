@@ -34,3 +34,7 @@ grep -q '^#define AGENT_NUMBER 22$' "$folder/agent/src/wizloop_agent.h" || fail 
 ! grep -q AGENT_BAUD "$folder/agent/src/wizloop_agent.h" || fail "a setting of an earlier layout is still there"
 grep -q '^version=[0-9]' "$folder/agent/library.properties" || fail "the library has no version"
 [ -e "$folder/agent/examples/agent/agent.ino" ] || fail "the sketch is missing"
+
+cd "$folder"
+"$make_library" relative
+[ -e relative/examples/agent/agent.ino ] || fail "the sketch is missing where the folder is relative"
