@@ -101,8 +101,10 @@ void yield(void);
 
 void attachInterrupt(uint8_t interrupt, void (*handler)(void), int mode);
 void detachInterrupt(uint8_t interrupt);
-void interrupts(void);
-void noInterrupts(void);
+void wizloop_arduino_interrupts(bool enabled);
+// Macros, as in other cores, that are a syntax error where a driver has a function of that name.
+#define interrupts() ((void)wizloop_arduino_interrupts(true))
+#define noInterrupts() ((void)wizloop_arduino_interrupts(false))
 
 void setup(void);
 void loop(void);

@@ -62,8 +62,7 @@ void attachInterrupt(uint8_t interrupt, void (*handler)(void), int mode) {
   Board::it().attach_interrupt(interrupt, handler, mode);
 }
 void detachInterrupt(uint8_t interrupt) { Board::it().detach_interrupt(interrupt); }
-void interrupts(void) { Board::it().enable_interrupts(true); }
-void noInterrupts(void) { Board::it().enable_interrupts(false); }
+void wizloop_arduino_interrupts(bool enabled) { Board::it().enable_interrupts(enabled); }
 
 void wizloop_arduino_analog(int pin, int value) { analog_values()[analog_pin(pin)] = constrain(value, 0, analog_top); }
 
