@@ -97,6 +97,7 @@ class PyBoard {
   // The button: RSTn goes low and comes back, and the firmware starts again.
   void reset() {
     if (!powered_) return;
+    stop();
     chip().set_rstn(false);
     start_in(button_time, [this] {
       chip().set_rstn(true);
@@ -105,6 +106,7 @@ class PyBoard {
   }
   void cycle_power(std::int64_t off_ps) {
     const Duration off{off_ps};
+    stop();
     chip().brown_out(off);
     powered_ = false;
     start_in(off, [this] { switch_on(); });
@@ -189,14 +191,17 @@ class PyBoard {
     return std::tuple{bytes_of(datagram->payload), datagram->from.ip, datagram->from.port};
   }
   void pc_close(int socket) { pc_->close(socket); }
+  void pc_abort(int socket) { stream(socket).abort(); }
 
  private:
   chip::Chip& chip() { return board_->testbed().chip(); }
 
-  template <typename Start>
-  void start_in(Duration wait, Start start) {
+  void stop() {
     firmware_.reset();
     board_->restart();
+  }
+  template <typename Start>
+  void start_in(Duration wait, Start start) {
     queue_->cancel(start_);
     start_ = queue_->schedule(wait, start);
   }
@@ -262,7 +267,8 @@ void add_board(nb::module_& module) {
       .def("pc_receive", &PyBoard::pc_receive)
       .def("pc_send_to", &PyBoard::pc_send_to)
       .def("pc_receive_from", &PyBoard::pc_receive_from)
-      .def("pc_close", &PyBoard::pc_close);
+      .def("pc_close", &PyBoard::pc_close)
+      .def("pc_abort", &PyBoard::pc_abort);
 }
 
 }  // namespace wizloop::binding

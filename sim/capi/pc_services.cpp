@@ -342,6 +342,13 @@ void PcStream::close() {
   }
 }
 
+void PcStream::abort() {
+  listener_.reset();
+  connection_.abort();
+  received_.clear();
+  state_ = State::lost;
+}
+
 std::size_t PcStream::on_data(Bytes data) {
   received_.insert(received_.end(), data.begin(), data.end());
   return 0;

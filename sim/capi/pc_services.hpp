@@ -44,6 +44,8 @@ class PcStream final : private net::TcpConnection::User {
   std::size_t send(Bytes data);
   std::size_t receive(std::uint8_t* data, std::size_t bytes);
   void close();
+  // RST; what was not sent or received yet is gone.
+  void abort();
 
  private:
   void on_connected() override { state_ = State::connected; }

@@ -89,6 +89,14 @@ void TcpConnection::close() {
   lwip->tcp_close(pcb);
 }
 
+void TcpConnection::abort() {
+  if (pcb_ == nullptr) return;
+  LwipHost::Call lwip{host_};
+  tcp_pcb* pcb = pcb_;
+  let_go();
+  lwip->tcp_abort(pcb);
+}
+
 void TcpConnection::shut_down() {
   shut_down_wanted_ = true;
   shut_down_when_sent();

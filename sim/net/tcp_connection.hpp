@@ -65,6 +65,8 @@ class TcpConnection {
   void shut_down();
   // Neither side will send any more: forgets the connection.
   void close();
+  // Sends RST and forgets the connection.
+  void abort();
 
   // For the host, around the timeouts of lwIP.
   void before_lwip_tick();

@@ -152,7 +152,7 @@ def test_a_second_program_is_told_who_has_the_port(agent, board, lock_folder):
 
 
 def test_a_port_that_is_locked_by_the_kernel_alone_is_busy_too(host, board, lock_folder):
-    code = "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY), 2); print(flush=True); input()"
+    code = "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], 0o402), 2); print(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code, board.device], stdin=-1, stdout=-1, text=True) as other:
         other.stdout.readline()
         with pytest.raises(PortBusy, match=f"in use by process {other.pid} "):

@@ -23,6 +23,7 @@ from wizloop.cli import (
     run,
     serve,
     surroundings,
+    test,
 )
 from wizloop.errors import InfrastructureError, WizloopError, unexpected
 
@@ -42,6 +43,7 @@ app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)
 app.command("serve", context_settings=serve.CONTEXT)(serve.serve)
 app.command("control")(control.control)
+app.command("test", context_settings=test.CONTEXT)(test.test)
 app.command("peer", context_settings=peer.CONTEXT)(peer.peer)
 
 

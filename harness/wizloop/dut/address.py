@@ -23,7 +23,7 @@ class ModelAddress:
 
 @dataclass(frozen=True)
 class SerialAddress:
-    """A serial port, by its device, or by a name that stays: /dev/serial/by-id/..., usb:SERIALNUMBER, usb-path:1-1.2."""
+    """By the port's device, or by a name that stays: /dev/serial/by-id/..., usb:SERIALNUMBER, usb-path:1-1.2."""
 
     port: str
     baud: int = BAUD

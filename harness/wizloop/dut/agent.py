@@ -218,7 +218,9 @@ class Agent:
             if self.restarts != request.restarts:
                 raise Restarted(f"{self.line.name}: the board started anew during '{request.text}'")
             if not self._take_in(request.deadline):
-                raise NoAnswer(f"{self.line.name}: no answer to '{request.text}' until its deadline{self._partial_said()}")
+                raise NoAnswer(
+                    f"{self.line.name}: no answer to '{request.text}' until its deadline{self._partial_said()}"
+                )
 
     def _not_held(self, answer: Answer) -> Answer:
         """A console that several clients see says who of them types (`wizloop serve`)."""

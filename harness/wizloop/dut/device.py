@@ -1,10 +1,10 @@
 """A device under test: the client of its agent, what stands around it, and what it can do.
 
-    with open_device("model:w55rp20") as dut:
-        dut.ask("path", p="dma")
-        transfer = dut.start("tcp-send", ip=..., port=5001, bytes=1 << 20)
-        dut.run(0.1)
-        dut.unplug()
+with open_device("model:w55rp20") as dut:
+    dut.ask("path", p="dma")
+    transfer = dut.start("tcp-send", ip=..., port=5001, bytes=1 << 20)
+    dut.run(0.1)
+    dut.unplug()
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ NEEDS: Mapping[str, str] = {
     "link_flap": "nothing pulls its cable: see `wizloop board`",
     "host": "it is not said by which address it reaches this machine: see `wizloop board`",
     "inbound": "this machine cannot open connections to it: see `wizloop board`",
+    "dhcp": "nobody serves addresses on its network",
     "lan": "it is not on one Ethernet with this machine",
     "chip": "its chip is silicon, which shows no registers behind its pins",
     "virtual": "its time is real",
@@ -61,6 +62,7 @@ class Surroundings:
     # is reached at its own address, or not at all.
     forwards: Mapping[tuple[str, int], tuple[str, int]] | None = None
     reachable: bool = False  # at its own address
+    dhcp: bool = False  # somebody else serves addresses there
     lan: bool = False  # this machine serves its DHCP and DNS, and sees its broadcasts
 
 
@@ -71,6 +73,7 @@ class Device:
         self.surroundings = surroundings
         self.chip = chip
         self.hello = Fields()
+        self.ip = ""  # as it said last
         self.on_close: list[Callable[[], None]] = []
 
     # Who it is, and what it can do.
@@ -103,6 +106,7 @@ class Device:
             "link_flap": around.cable is not None,
             "host": bool(around.host_ip),
             "inbound": around.reachable or bool(around.forwards),
+            "dhcp": around.dhcp or around.lan,
             "lan": around.lan,
             "chip": self.chip is not None,
             "virtual": self.virtual,
@@ -125,16 +129,23 @@ class Device:
     # Requests (see agent.py).
 
     def ask(self, verb: str, *, within: float | None = None, **keys: object) -> Answer:
-        return self.agent.ask(verb, within=within, **keys)
+        answer = self.agent.ask(verb, within=self._scaled(within), **keys)
+        if verb in ("net", "dhcp"):
+            self.ip = answer.fields.get("ip", self.ip)
+        return answer
 
     def outcome(self, verb: str, *, within: float | None = None, **keys: object) -> Answer:
-        return self.agent.outcome(verb, within=within, **keys)
+        return self.agent.outcome(verb, within=self._scaled(within), **keys)
 
     def start(self, verb: str, *, within: float = 60.0, **keys: object) -> Request:
-        return self.agent.start(verb, within=within, **keys)
+        return self.agent.start(verb, within=within * self.agent.scale, **keys)
 
     def wait_for_event(self, name: str, within: float) -> Event:
-        return self.agent.wait_for_event(name, within)
+        return self.agent.wait_for_event(name, within * self.agent.scale)
+
+    def _scaled(self, within: float | None) -> float | None:
+        """Deadlines are those of a fast board; on a slow one they are longer."""
+        return None if within is None else within * self.agent.scale
 
     def wait_for_link(self, within: float = 10.0) -> Answer:
         """The link, up; it negotiates for a second or two."""
@@ -210,7 +221,11 @@ def open_device(
         own = Surroundings(around, around, around, host_ip=MODEL_PC, reachable=True, lan=True)
         return _greeted(Device(name or str(address), Agent(model), own, ModelChip(model.raw)))
     own_host = host or Host()
-    line = SerialLine(address, own_host, serial, log) if isinstance(address, SerialAddress) else TcpLine(address, own_host, log)
+    line = (
+        SerialLine(address, own_host, serial, log)
+        if isinstance(address, SerialAddress)
+        else TcpLine(address, own_host, log)
+    )
     # Answers to an earlier client may still be on the way: another number for each.
     agent = Agent(line, first_sequence=random.randrange(1, 100_000_000))
     device = Device(name or str(address), agent, surroundings)
@@ -222,6 +237,7 @@ def open_device(
 def _greeted(device: Device) -> Device:
     try:
         device.resync()
+        device.ask("net")
     except BaseException:
         device.close()
         raise

@@ -1,8 +1,8 @@
 """This machine as the far end of lines and cables: its clock, and one place where everything waits. No thread.
 
-    host = Host()
-    host.watch(listener, selectors.EVENT_READ, on_connection)
-    host.wait_readable(line, deadline)   # calls on_connection() meanwhile
+host = Host()
+host.watch(listener, selectors.EVENT_READ, on_connection)
+host.wait_readable(line, deadline)   # calls on_connection() meanwhile
 """
 
 from __future__ import annotations

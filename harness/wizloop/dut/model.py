@@ -101,6 +101,12 @@ class ModelChip:
         return str(self._raw.fingerprint())
 
 
+class ModelStream(Connection):
+    def abort(self) -> None:
+        """RST; what was not sent or received yet is gone."""
+        self._raw.pc_abort(self._number)
+
+
 class ModelPc:
     """The simulated PC at the far end of the cable. None of its calls waits."""
 
@@ -114,11 +120,11 @@ class ModelPc:
     def counts(self, service: int) -> dict[str, int]:
         return dict(self._raw.pc_counts(service))
 
-    def connect(self, ip: str, port: int) -> Connection:
-        return Connection(self._raw, self._raw.pc_connect(int(ipaddress.IPv4Address(ip)), port))
+    def connect(self, ip: str, port: int) -> ModelStream:
+        return ModelStream(self._raw, self._raw.pc_connect(int(ipaddress.IPv4Address(ip)), port))
 
-    def listen(self, port: int) -> Connection:
-        return Connection(self._raw, self._raw.pc_listen(port))
+    def listen(self, port: int) -> ModelStream:
+        return ModelStream(self._raw, self._raw.pc_listen(port))
 
     def open_udp(self, port: int = 0) -> UdpPort:
         return UdpPort(self._raw, self._raw.pc_open_udp(port))

@@ -1,0 +1,108 @@
+"""`wizloop test`: the test bodies against boards."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wizloop.cli import output
+from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
+
+if TYPE_CHECKING:
+    import pytest
+
+CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": False}
+
+
+def bodies() -> Path:
+    """The folder of the bodies: inside an installed package, or beside the sources it runs from."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "bodies"
+    return installed if installed.is_dir() else package.parents[1] / "tests" / "dut"
+
+
+def test(
+    context: typer.Context,
+    dut: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS", help="model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, or a board's name; repeatable."
+        ),
+    ] = None,
+    inventory: Annotated[Path | None, typer.Option(metavar="FILE", help="The boards there are.")] = None,
+    why: Annotated[bool, typer.Option("--why", help="List each skipped test with what its board lacks.")] = False,
+    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Each test with its outcome.")] = None,
+) -> None:
+    """Run the test bodies on boards; what follows -- is for pytest, files of your own included."""
+    import pytest
+
+    words = list(context.args)
+    for address in dut or []:
+        words += ["--dut", address]
+    if inventory is not None:
+        words += ["--inventory", str(inventory)]
+    if why:
+        words.append("--why")
+    if not any(Path(word.partition("::")[0]).exists() for word in context.args if not word.startswith("-")):
+        words.append(str(bodies()))
+    seen = Seen()
+    code = pytest.main(words, plugins=[seen])
+    if json is not None:
+        output.write_json(json, {"tests": [asdict(each) for each in seen.tests]})
+    _judge(int(code), seen)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    id: str
+    outcome: str  # "passed", "failed", "skipped"
+    wall_s: float
+    why: str  # of a failure or a skip, in one line
+    infrastructure: bool  # not the test's fault
+
+
+class Seen:
+    """What became of each test."""
+
+    def __init__(self) -> None:
+        self.tests: list[Outcome] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and report.passed:
+            return
+        why = "" if report.passed else _reason(report.longrepr)
+        infrastructure = "infrastructure" in dict(report.user_properties)
+        self.tests.append(Outcome(report.nodeid, report.outcome, report.duration, why, infrastructure))
+
+    def count(self, outcome: str) -> int:
+        return sum(test.outcome == outcome for test in self.tests)
+
+
+def _reason(longrepr: object) -> str:
+    if isinstance(longrepr, tuple):
+        return str(longrepr[2]).removeprefix("Skipped: ")
+    crash = getattr(longrepr, "reprcrash", None)
+    text = str(getattr(crash, "message", longrepr)).strip()
+    return text.splitlines()[0] if text else ""
+
+
+def _judge(code: int, seen: Seen) -> None:
+    """pytest's exit codes, in those of this program."""
+    import pytest
+
+    if code == pytest.ExitCode.USAGE_ERROR:
+        raise UsageError("pytest did not understand this: see above")
+    if code == pytest.ExitCode.INTERNAL_ERROR:
+        raise InfrastructureError("pytest failed: see above")
+    if code == pytest.ExitCode.INTERRUPTED:
+        raise typer.Exit(130)
+    failed = [test for test in seen.tests if test.outcome == "failed"]
+    if failed and all(test.infrastructure for test in failed):
+        raise InfrastructureError(f"{len(failed)} tests could not be run: {failed[0].why}")
+    if failed or code == pytest.ExitCode.TESTS_FAILED:
+        raise typer.Exit(1)
+    if not seen.count("passed"):
+        raise NothingMeasured("no test has run" + (": all were skipped (--why)" if seen.tests else ""))

@@ -1,0 +1,222 @@
+"""The pytest plugin: tests that are written once and run on any board.
+
+    @needs("dma", "link_flap")
+    def test_transfer_survives_a_pulled_cable(dut, peer): ...
+
+    pytest tests/dut --dut model:w55rp20 --dut serial:/dev/ttyUSB0@1000000
+
+Fixtures: `dut`, a device.Device in a known state; `peer`, who is at the far end of its cable; `chip`, what only the
+model shows; `record_figure`, for what is measured; `bulk_bytes`, how much a long transfer moves. A test that needs what
+a board does not have is skipped with the reason, and `--why` lists the reasons. A test on the model fails on any
+finding that it did not announce with `announces(rule, why)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from wizloop.errors import InfrastructureError
+
+if TYPE_CHECKING:
+    from wizloop.dut.device import Device
+    from wizloop.dut.model import ModelChip
+    from wizloop.dut.peers import Peer
+    from wizloop.dut.stands import Stands
+
+DEFAULT = "model:w55rp20"
+BULK_BYTES = 10 << 20
+TAIL = 2000  # characters of a board's last words, in a failure
+
+_stands: pytest.StashKey[Stands] = pytest.StashKey()
+_figures: pytest.StashKey[Any] = pytest.StashKey()
+
+
+def needs(*what: str) -> pytest.MarkDecorator:
+    """What a test cannot do without; the names are those of device.NEEDS."""
+    return pytest.mark.needs(*what)
+
+
+def announces(rule: str, why: str) -> pytest.MarkDecorator:
+    """The firmware is known to break this rule in this test, which is accepted for the reason given."""
+    return pytest.mark.announces(rule, why)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("wizloop", "wizloop: tests on boards")
+    group.addoption(
+        "--dut",
+        action="append",
+        metavar="ADDRESS",
+        help="where tests run: model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, or the name of a board of the inventory; "
+        f"may be repeated (default: {DEFAULT})",
+    )
+    group.addoption("--inventory", metavar="FILE", help="the boards there are (default: as `wizloop board list` says)")
+    group.addoption("--why", action="store_true", help="list each skipped test with what its board lacks")
+    group.addoption("--dut-bytes", type=int, metavar="N", help=f"of a long transfer (default: {BULK_BYTES})")
+    group.addoption("--dut-seed", type=int, default=1, metavar="N", help="of all random streams of the model")
+    group.addoption("--record-figures", action="store_true", help="store what record_figure is given")
+    group.addoption("--run-label", default="", metavar="TEXT", help="name the stored run")
+    group.addoption("--database", metavar="URL", help="of stored runs; default: as `wizloop bench --record` has it")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(*what): skip on boards that lack one of these")
+    config.addinivalue_line("markers", "announces(rule, why): the firmware breaks this rule, which is accepted")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "dut_address" in metafunc.fixturenames:
+        addresses = metafunc.config.getoption("dut") or [DEFAULT]
+        metafunc.parametrize("dut_address", list(dict.fromkeys(addresses)), scope="session")
+
+
+def stands_of(config: pytest.Config) -> Stands:
+    """The boards of this session."""
+    from wizloop.dut.stands import Stands
+
+    if _stands not in config.stash:
+        config.stash[_stands] = Stands(config.getoption("inventory"), config.getoption("dut_seed"))
+    return config.stash[_stands]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _stands in config.stash:
+        config.stash[_stands].close()
+        del config.stash[_stands]
+
+
+@pytest.fixture
+def dut(request: pytest.FixtureRequest, dut_address: str) -> Iterator[Device]:
+    """A board in a known state, whatever the test before has left behind."""
+    wanted = _needs_of(request.node)
+    device = stands_of(request.config).lend(dut_address)
+    try:
+        if why := device.why_not(wanted):
+            pytest.skip(f"{dut_address} has no {why}")
+        yield device
+    finally:
+        stands_of(request.config).give_back(dut_address)
+
+
+def _needs_of(item: pytest.Item) -> frozenset[str]:
+    from wizloop.dut.device import NEEDS
+
+    wanted = frozenset(name for mark in item.iter_markers("needs") for name in mark.args)
+    for name in wanted - NEEDS.keys():
+        raise pytest.UsageError(f"{item.nodeid}: unknown need '{name}', expected {', '.join(NEEDS)}")
+    return wanted
+
+
+@pytest.fixture
+def peer(dut: Device) -> Iterator[Peer]:
+    """Who is at the far end of the board's cable."""
+    from wizloop.dut.stands import peer_of
+
+    if why := dut.why_not(frozenset({"host"})):
+        pytest.skip(f"{dut.name} has no {why}")
+    far_end = peer_of(dut)
+    yield far_end
+    far_end.close()
+
+
+@pytest.fixture
+def chip(dut: Device) -> ModelChip:
+    """The chip inside the model."""
+    if dut.chip is None:
+        pytest.skip(f"{dut.name} has no {dut.why_not(frozenset({'chip'}))}")
+    return dut.chip
+
+
+@pytest.fixture
+def bulk_bytes(request: pytest.FixtureRequest) -> int:
+    """How much a long transfer moves."""
+    chosen = request.config.getoption("dut_bytes")
+    return BULK_BYTES if chosen is None else int(chosen)
+
+
+RecordFigure = Callable[..., None]
+
+
+@pytest.fixture
+def record_figure(
+    request: pytest.FixtureRequest, dut: Device, dut_address: str, record_property: Callable[[str, object], None]
+) -> RecordFigure:
+    """Keeps a figure: in the JUnit file always, in the results database with --record-figures.
+
+    record_figure("tcp_xmit", 17.9, "Mbit/s", path="dma", firmware_count=sent, peer_count=received)
+    """
+    from wizloop.dut.figures import Figures
+
+    config = request.config
+    if _figures not in config.stash:
+        config.stash[_figures] = Figures.of(config)
+    figures = config.stash[_figures]
+
+    def record(name: str, value: float, unit: str, **more: Any) -> None:
+        record_property(f"{name} [{unit}]", value)
+        figures.add(dut, dut_address, name, value, unit, **more)
+
+    return record
+
+
+# Findings of the model fail the test in which they were earned.
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    outcome = yield
+    device = cast("Device | None", pyfuncitem.funcargs.get("dut"))
+    if device is not None and device.chip is not None:
+        announced = {mark.args[0] for mark in pyfuncitem.iter_markers("announces")}
+        unannounced = [found for found in device.chip.findings if found.rule in set(device.chip.failing) - announced]
+        assert not unannounced, "findings that nobody announced:\n" + "\n".join(
+            f"  {found.severity} {found.rule}: {found.seen} (`wizloop explain {found.rule}`)" for found in unannounced
+        )
+    return outcome
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    device = getattr(item, "funcargs", {}).get("dut")
+    if report.failed and device is not None:
+        address = getattr(item, "funcargs", {})["dut_address"]
+        report.sections.append((f"last words of {address}", device.line.log.text(TAIL)))
+        report.sections.append(("to repeat", f"wizloop test --dut {address} -- '{item.nodeid}'"))
+    if report.failed and call.excinfo is not None and call.excinfo.errisinstance(InfrastructureError):
+        report.user_properties.append(("infrastructure", str(call.excinfo.value)))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if config.getoption("why"):
+        skipped = terminalreporter.getreports("skipped")
+        if skipped:
+            terminalreporter.section("why tests were skipped")
+        for report in skipped:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            terminalreporter.line(f"{report.nodeid}: {reason.removeprefix('Skipped: ')}")
+
+
+# Figures of all workers of one session are one stored run.
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """pytest-xdist, in the controller, for each of its workers."""
+    if node.config.getoption("record_figures"):
+        from wizloop.dut.figures import WORKER_RUN, Figures
+
+        if _figures not in node.config.stash:
+            node.config.stash[_figures] = Figures.of(node.config)
+        node.workerinput[WORKER_RUN] = node.config.stash[_figures].begin()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _figures in session.config.stash:
+        session.config.stash[_figures].end()

@@ -1,0 +1,79 @@
+"""`wizloop test`: its exit codes, and the commands that the bodies' README shows."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import typer
+from conftest import REPOSITORY, commands_of
+from wizloop.cli.test import Outcome, Seen, _judge
+from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
+
+SHOWN_BELOW = (
+    "skipped with the reason on boards that lack it. On the model any finding fails a body that did not announce it."
+)
+
+
+def outcome(kind, infrastructure=False):
+    return Outcome("test_it.py::test_it", kind, 0.1, "why", infrastructure)
+
+
+def judged(code, *outcomes):
+    seen = Seen()
+    seen.tests = list(outcomes)
+    _judge(code, seen)
+
+
+def test_pytests_exit_codes_become_those_of_the_program():
+    judged(0, outcome("passed"), outcome("skipped"))
+    with pytest.raises(NothingMeasured, match="all were skipped"):
+        judged(0, outcome("skipped"))
+    with pytest.raises(NothingMeasured, match="no test has run"):
+        judged(5)
+    with pytest.raises(UsageError):
+        judged(4)
+    with pytest.raises(InfrastructureError, match="1 tests could not be run: why"):
+        judged(1, outcome("passed"), outcome("failed", infrastructure=True))
+    with pytest.raises(typer.Exit) as end:
+        judged(1, outcome("failed"), outcome("failed", infrastructure=True))
+    assert end.value.exit_code == 1
+
+
+def run(*words, where=REPOSITORY):
+    command = [sys.executable, "-m", "wizloop", *map(str, words)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, cwd=where, env={**os.environ, "COLUMNS": "120"}
+    )
+
+
+@pytest.mark.simulator
+def test_the_commands_of_the_readme_pass(simulator):
+    folder = REPOSITORY / "tests" / "dut"
+    commands = commands_of(folder / "README.md", SHOWN_BELOW)
+    assert commands
+    for program, *words in commands:
+        assert program == "wizloop"
+        done = run(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.simulator
+def test_a_file_of_the_users_own_runs_in_place_of_the_bodies(simulator, tmp_path):
+    (tmp_path / "test_own.py").write_text(
+        "def test_good(dut): assert dut.board\n\ndef test_bad(dut): assert dut.ask('brew')\n"
+    )
+    done = run("test", "--json", "out.json", "--", "-q", "test_own.py", where=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    good, bad = json.loads((tmp_path / "out.json").read_text())["tests"]
+    assert (good["outcome"], bad["outcome"], bad["infrastructure"]) == ("passed", "failed", False)
+    assert "brew: err unknown-verb" in bad["why"]
+
+
+@pytest.mark.simulator
+def test_a_board_that_is_not_there_is_infrastructure(simulator, tmp_path):
+    (tmp_path / "test_own.py").write_text("def test_good(dut): pass\n")
+    done = run("test", "--dut", "serial:/dev/nowhere", "--", "-q", "test_own.py", where=tmp_path)
+    assert done.returncode == 5
+    assert "there is no serial port /dev/nowhere" in done.stderr

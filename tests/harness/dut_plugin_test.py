@@ -1,0 +1,131 @@
+"""The pytest plugin, tried on test files of its own."""
+
+import pytest
+import wizloop.dut.figures
+import wizloop.dut.stands  # noqa: F401, both stay loaded: pytester forgets what is imported within its runs
+from wizloop.results import reading
+from wizloop.results.database import Database, location
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.simulator
+
+
+@pytest.fixture
+def run(simulator, pytester, monkeypatch):
+    """Runs a test file with these options."""
+    monkeypatch.delenv("WIZLOOP_DATABASE", raising=False)
+
+    def run_file(body: str, *options: str) -> pytest.RunResult:
+        pytester.makepyfile(test_it="from wizloop.dut.plugin import announces, needs\n" + body)
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", *options)
+
+    return run_file
+
+
+def test_a_body_runs_on_each_board_named(run):
+    body = "def test_board(dut, dut_address): assert dut_address == 'model:' + dut.board"
+    run(body).assert_outcomes(passed=1)
+    boards = ["--dut", "model:w55rp20", "--dut", "model:teensy40-w5500", "--dut", "model:w55rp20"]
+    run(body, *boards).assert_outcomes(passed=2)
+
+
+def test_what_a_board_lacks_skips_with_the_reason(run):
+    body = """
+@needs("power", "moonlight")
+def test_moon(dut): pass
+
+@needs("dma")
+def test_dma(dut): pass
+"""
+    result = run(body, "--why")
+    result.assert_outcomes(passed=1, errors=1)  # a need that nobody knows is a mistake of the test
+    result.stdout.fnmatch_lines(["*unknown need 'moonlight'*"])
+
+
+def test_reasons_for_skips_are_listed(run):
+    body = """
+import dataclasses
+
+def test_power(dut):
+    dut.surroundings = dataclasses.replace(dut.surroundings, power=None)
+    import pytest
+    pytest.skip(f"{dut.name} has no {dut.why_not(frozenset({'power'}))}")
+"""
+    result = run(body, "--why")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*test_power*: model:w55rp20 has no power: nothing switches its power*"])
+
+
+def test_each_body_gets_a_board_as_good_as_new(run):
+    body = """
+def test_one(dut): dut.ask("net", ip="10.0.0.1"); dut.start("link", wait_ms=60000)
+def test_two(dut): assert dut.ask("net")["ip"] == "192.168.1.20" and dut.now() < 1
+"""
+    run(body).assert_outcomes(passed=2)
+
+
+def test_findings_fail_unless_they_are_announced(run):
+    body = """
+def test_bare(dut): dut.ask("reset", pin="low"); dut.ask("reg", block="common", offset=57)
+
+@announces("access-before-pll-lock", "on purpose")
+@announces("wrong-version", "on purpose")
+def test_announced(dut): test_bare(dut)
+"""
+    result = run(body)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*findings that nobody announced*", "*error access-before-pll-lock: SPI frame*"])
+
+
+def test_a_failure_shows_the_boards_last_words_and_how_to_repeat_it(run):
+    result = run("def test_bad(dut): dut.ask('brew')")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*VerbFailed: brew: err unknown-verb*", "*last words of model:w55rp20*", "*err unknown-verb*"]
+    )
+    result.stdout.fnmatch_lines(["wizloop test --dut model:w55rp20 -- 'test_it.py::test_bad?model:w55rp20?'"])
+
+
+def test_wrong_addresses_are_errors_that_say_what_was_expected(run):
+    result = run("def test_it(dut): pass", "--dut", "model:nothing", "--dut", "carrier:pigeon")
+    result.assert_outcomes(errors=2)
+    text = result.stdout.str()
+    assert "unknown board 'nothing'" in text
+    assert "unknown kind 'carrier'" in text
+
+
+def test_the_length_of_long_transfers_is_an_option(run):
+    body = "def test_it(bulk_bytes): assert bulk_bytes == {}"
+    run(body.format(10 << 20)).assert_outcomes(passed=1)
+    run(body.format(500), "--dut-bytes", "500").assert_outcomes(passed=1)
+
+
+FIGURE = """
+def test_it(dut, record_figure):
+    record_figure("tcp_xmit", 17.9, "Mbit/s", path="dma", firmware_count=10, peer_count=10)
+    record_figure("tcp_recv", 1.0, "Mbit/s", path="byte", firmware_count=10, peer_count=9)
+"""
+
+
+def test_figures_are_properties_of_the_junit_file(run, pytester):
+    run(FIGURE, "--junitxml", "junit.xml").assert_outcomes(passed=1)
+    assert 'name="tcp_xmit [Mbit/s]" value="17.9"' in (pytester.path / "junit.xml").read_text()
+
+
+def test_figures_are_stored_as_one_run(run, memory):
+    url = str(memory / "runs.db")
+    run(FIGURE, "--record-figures", "--run-label", "tonight", "--database", url).assert_outcomes(passed=1)
+    with Database(location(url)) as database:
+        (stored,) = reading.runs(database)
+        first, second = reading.figures(database, [stored.id])
+    assert stored.head.label == "tonight"
+    assert stored.ended is not None
+    assert (first.head.name, first.head.dut, first.head.clock) == ("tcp_xmit", "model:w55rp20", "virtual")
+    assert first.head.fingerprint
+    assert first.samples[0].sample.value == 17.9
+    assert second.samples[0].sample.void == "the firmware counts 10, the peer 9"
+
+
+def test_nothing_is_stored_unless_asked_for(run, memory):
+    run(FIGURE, "--database", str(memory / "runs.db")).assert_outcomes(passed=1)
+    assert list(memory.iterdir()) == []
