@@ -201,12 +201,13 @@ void Server::tell(Connection& connection, Error closed) {
   out.end(watch.checked());
 }
 
+// All of them: what a cancel interrupted half-way may have left a socket open.
 void Server::close_all() {
   for (uint8_t i = 0; i < sockets_; ++i) {
     Connection& connection = connections_[i];
     if (connection.state == Connection::open) {
       close(connection);
-    } else if (connection.state == Connection::listening) {
+    } else {
       drop(connection);
     }
   }

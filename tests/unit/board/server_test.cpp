@@ -97,6 +97,13 @@ TEST_F(TcpServer, IperfServesTwoStreamsAtOnce) {
   EXPECT_THAT(ask("tcp-server mode=iperf conns=2"), StartsWith("ok conns=2 ended=2 bytes_in=60120 "));
 }
 
+TEST_F(TcpServer, CancelledInTheMiddleOfACloseLeavesNoSocketOpen) {
+  connect(7000);
+  at(50ms, "\x03");  // the chip is in TIME_WAIT
+  EXPECT_THAT(ask("tcp-server port=7000 mode=source bytes=100"), StartsWith("err cancelled conns=1 ended=1 "));
+  EXPECT_THAT(ask("udp-recv port=7000 timeout_ms=1"), StartsWith("err timeout "));
+}
+
 TEST_F(TcpServer, WantsItsMode) {
   EXPECT_EQ(ask("tcp-server port=7000"), "err missing-key mode");
   EXPECT_EQ(ask("tcp-server mode=sink"), "err missing-key port");
