@@ -381,6 +381,27 @@ def memory() -> Iterator[Path]:
         yield Path(name)
 
 
+FIGURES = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def figure(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Notes what a test has measured, for the summary at the end and for the JUnit file."""
+
+    def note(text: str) -> None:
+        record_property("figure", text)
+        request.config.stash.setdefault(FIGURES, []).append(f"{request.node.name}: {text}")
+
+    return note
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    measured = terminalreporter.config.stash.get(FIGURES, [])
+    if measured:
+        terminalreporter.section("figures")
+        terminalreporter.write("".join(f"{line}\n" for line in measured))
+
+
 @pytest.fixture(scope="session")
 def simulator() -> ModuleType:
     """The compiled module. Missing, it is a skip on a desk and an error in CI."""
