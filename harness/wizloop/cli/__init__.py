@@ -20,6 +20,7 @@ from wizloop.cli import (
     listing,
     peer,
     replay,
+    report,
     run,
     serve,
     surroundings,
@@ -39,6 +40,7 @@ app.command("run")(run.run)
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("history")(history.history)
+app.command("report")(report.report)
 app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)
 app.command("serve", context_settings=serve.CONTEXT)(serve.serve)

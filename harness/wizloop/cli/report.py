@@ -1,0 +1,144 @@
+"""`wizloop report`: one page about a stored run and about test results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from wizloop import boards, repeat
+from wizloop.cli import output
+from wizloop.cli.recording import DatabaseOption
+from wizloop.errors import NothingMeasured, UsageError, WizloopError
+from wizloop.simulator import Request
+
+if TYPE_CHECKING:
+    from wizloop.compare.comparison import Comparison
+    from wizloop.history import Series
+    from wizloop.report.contents import Published
+    from wizloop.results.reading import StoredFigure, StoredRun
+
+
+def report(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write index.html and report.json.")] = Path(
+        "report"
+    ),
+    run: Annotated[
+        str | None, typer.Option(metavar="RUN", help="The stored run: a number or label; default: the newest.")
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="What to compare with, as for `compare`; default: the run before, of the same label if it has one."
+        ),
+    ] = None,
+    junit: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Test results in JUnit XML; repeatable.")
+    ] = None,
+    merged: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all of --junit into one file.")] = None,
+    last: Annotated[int, typer.Option(min=1, metavar="N", help="Trends over the last N runs.")] = 1000,
+    intended: Annotated[Path | None, typer.Option(metavar="FILE", help="Steps that are wanted, in TOML.")] = None,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="Of the page.")] = "wizloop report",
+    database: DatabaseOption = None,
+) -> None:
+    """Write one page that needs no network, and the same as JSON: verdict, failures, figures, budgets, predictions.
+
+    The verdict is on the page and, as `exit_code`, in report.json; this command exits with 0 once both are written.
+    """
+    # Here and not above: SciPy takes half a second to load.
+    from wizloop.report import contents, page
+    from wizloop.report import junit as results
+
+    files = junit or []
+    if merged is not None and not files:
+        raise UsageError("--merged gathers the files of --junit: give those too")
+    parts = [results.read(file) for file in files]
+    if merged is not None:
+        results.merge(parts, merged)
+    stored = _stored(run, base, last, intended, database, optional=bool(parts))
+    gathered = contents.gather(
+        stored.run, stored.figures, stored.comparison, stored.series, parts, _published(), _command
+    )
+    page.write(out, gathered, title)
+    console = output.console(output.PIPE_WIDTH)
+    console.print(Text(f"{gathered.light}: {gathered.headline}", style=STYLES[gathered.light]))
+    console.print(Text(f"report: {out / page.HTML}"))
+
+
+STYLES = {"red": "red", "yellow": "yellow", "green": "green", "grey": ""}
+
+
+@dataclass(frozen=True)
+class Stored:
+    run: StoredRun | None
+    figures: list[StoredFigure]
+    comparison: Comparison | None
+    series: list[Series]
+
+
+def _stored(
+    word: str | None, base: str | None, last: int, intended: Path | None, database: str | None, optional: bool
+) -> Stored:
+    """What the database knows of the run; nothing, where tests alone are reported and nobody named one."""
+    from wizloop.compare import comparison, sides, steps
+    from wizloop.history import history
+    from wizloop.results import reading
+    from wizloop.results.database import Database, location
+
+    url = location(database)
+    if optional and (database, word, base) == (None, None, None) and not Path(url.database or "").exists():
+        return Stored(None, [], None, [])
+    wanted = steps.load(intended) if intended is not None else ()
+    with Database(url, writable=False) as opened:
+        runs = reading.runs(opened)
+        chosen = _chosen(runs, word, opened.name)
+        earlier = runs[: runs.index(chosen)]
+        against = base or _before(chosen, earlier)
+        compared = None
+        if against is not None:
+            both = [sides.find(said, lambda: opened) for said in (against, f"run:{chosen.id}")]
+            compared = comparison.compare(both[0], both[1], wanted)
+        shown = [*earlier, chosen][-last:]
+        points = reading.points(opened, [run.id for run in shown])
+        return Stored(chosen, reading.figures(opened, [chosen.id]), compared, history(shown, points, wanted))
+
+
+def _chosen(runs: list[StoredRun], word: str | None, place: str) -> StoredRun:
+    meant = [run for run in runs if word is None or word in (str(run.id), run.head.label)]
+    if not meant:
+        said = "no run is stored" if word is None else f"no stored run has the number or label '{word}'"
+        raise NothingMeasured(f"{said} in {place}")
+    return meant[-1]
+
+
+def _before(run: StoredRun, earlier: list[StoredRun]) -> str | None:
+    alike = [other for other in earlier if other.head.label == run.head.label] or earlier
+    return f"run:{alike[-1].id}" if alike else None
+
+
+def _published() -> dict[tuple[str, str], Published]:
+    """By board and figure; nothing where the simulator is not built: stored runs can be reported without it."""
+    from wizloop.report.contents import Published
+
+    try:
+        loaded = boards.load(None)
+    except WizloopError:
+        return {}
+    return {
+        (board.name, figure.id): Published(figure.published, figure.unit, board.basis_of(figure.id))
+        for board in loaded
+        for figure in board.figures
+    }
+
+
+def _command(figure: StoredFigure) -> str:
+    """Measures a figure of the model again. A board whose file is gone keeps its name."""
+    head = figure.head
+    try:
+        file = boards.find(head.board)
+    except WizloopError:
+        file = Path(f"{head.board}.toml")
+    return repeat.command(Request(head.scenario, file, head.path, head.library, head.seed, dict(head.parameters)))

@@ -1,0 +1,461 @@
+"""What a report says, as plain data: the verdict, its sentences, failures, figures with their course, findings, tests.
+
+The verdict is a traffic light. Red: a test or a run failed, or a figure got slower, or changed and nobody announced it.
+Yellow: figures could not be judged. Green: something was judged, and all of it is in order. Grey: nothing was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from wizloop.bench import lower_is_better
+from wizloop.budget import SHORT_NAMES, percentages
+from wizloop.compare.comparison import Comparison, Kind, digits, said_of
+from wizloop.compare.sides import Key, key_of
+from wizloop.errors import NothingMeasured
+from wizloop.history import Moment, Series, Step
+from wizloop.report.junit import FAILED, PASSED, SKIPPED, Part
+from wizloop.results.reading import StoredFigure, StoredRun
+from wizloop.results.schema import VIRTUAL
+from wizloop.simulator import PATHS
+
+RED, YELLOW, GREEN, GREY = "red", "yellow", "green", "grey"
+FRESH_RUNS = 7  # a step of a board is news for so many runs
+SLOWEST_TESTS = 10
+COMMIT_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Sentence:
+    light: str
+    text: str
+    place: str  # the part of the page that has the rest
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A test or a measurement that failed."""
+
+    name: str
+    where: str
+    message: str
+    detail: str
+    time_s: float | None
+    repeat: tuple[str, ...]
+    captures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the run, beside its base and with its course over the stored runs."""
+
+    name: str
+    dut: str
+    board: str
+    path: str
+    unit: str
+    clock: str
+    value: float | None
+    base: float | None
+    change_pct: float | None
+    state: str  # of the comparison; empty: not compared
+    light: str
+    why: str
+    budget_pct: Mapping[str, float]  # empty where time is real
+    captures: tuple[str, ...]
+    series: Series | None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A measurement beside what the model predicts for it."""
+
+    name: str
+    board: str
+    path: str
+    unit: str
+    measured: float
+    predicted: float
+    source: str  # who measured
+    basis: str  # "fit": the model was calibrated by it
+    before_pct: float | None = None  # the gap of the first run that has one
+
+    @property
+    def pct(self) -> float:
+        """Of the prediction to the measurement."""
+        return 100 * (self.predicted / self.measured - 1)
+
+
+@dataclass(frozen=True)
+class Published:
+    value: float
+    unit: str
+    basis: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    rule: str
+    severity: str
+    count: int
+    seen: tuple[str, ...]
+    figures: tuple[str, ...]
+    announced: str | None
+
+
+@dataclass(frozen=True)
+class Contents:
+    light: str
+    headline: str
+    sentences: tuple[Sentence, ...]
+    exit_code: int
+    run: StoredRun | None
+    base: str
+    comparison: Comparison | None
+    failures: tuple[Failure, ...]
+    figures: tuple[Figure, ...]
+    gaps: tuple[Gap, ...]
+    findings: tuple[Finding, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def tests(self) -> int:
+        return sum(len(part.cases) for part in self.parts)
+
+    @property
+    def slowest(self) -> list[tuple[float, str, str]]:
+        every = [(case.time_s, case.name, part.name) for part in self.parts for case in part.cases]
+        return sorted(every, reverse=True)[:SLOWEST_TESTS]
+
+    @property
+    def skips(self) -> list[tuple[int, str]]:
+        """Each reason once, the most frequent first."""
+        counts: dict[str, int] = {}
+        for part in self.parts:
+            for case in part.cases:
+                if case.state == SKIPPED:
+                    counts[case.message] = counts.get(case.message, 0) + 1
+        return sorted(((count, reason) for reason, count in counts.items()), key=lambda skip: (-skip[0], skip[1]))
+
+    def to_json(self) -> dict[str, Any]:
+        moments = {at.run: at for of in self.figures if of.series is not None for at in of.series.runs}
+        return {
+            "verdict": self.light,
+            "headline": self.headline,
+            "exit_code": self.exit_code,
+            "sentences": [asdict(sentence) for sentence in self.sentences],
+            "run": None if self.run is None else _run_json(self.run),
+            "base": self.base,
+            "failures": [asdict(failure) for failure in self.failures],
+            "figures": [_figure_json(figure) for figure in self.figures],
+            "predictions": [{**asdict(gap), "gap_pct": gap.pct} for gap in self.gaps],
+            "findings": [asdict(finding) for finding in self.findings],
+            "comparison": None if self.comparison is None else self.comparison.to_json(),
+            "tests": [
+                {
+                    "part": part.name,
+                    **{state: part.count(state) for state in (PASSED, FAILED, SKIPPED)},
+                    "time_s": round(part.time_s, 3),
+                }
+                for part in self.parts
+            ],
+            "skipped": [{"reason": reason, "count": count} for count, reason in self.skips],
+            "slowest": [{"time_s": time_s, "name": name, "part": part} for time_s, name, part in self.slowest],
+            "runs": [_moment_json(moments[run]) for run in sorted(moments)],
+        }
+
+
+def gather(
+    run: StoredRun | None,
+    measured: Sequence[StoredFigure],
+    comparison: Comparison | None,
+    series: Sequence[Series],
+    parts: Sequence[Part],
+    published: Mapping[tuple[str, str], Published],
+    repeat: Callable[[StoredFigure], str],
+) -> Contents:
+    """Of a run that measured these figures, and of test results; either may be missing.
+
+    `published` is by board and figure; `repeat` gives the command that measures a figure of the model again.
+    """
+    figures = _figures(measured, comparison, series)
+    failures = _failed_tests(parts) + _failed_figures(measured, repeat)
+    fresh = [(of, step) for of in figures if of.series is not None for step in _fresh_steps(of.series)]
+    sentences = _sentences(parts, failures, comparison, fresh, run)
+    code, light = _verdict(parts, failures, comparison, fresh)
+    return Contents(
+        light=light,
+        headline=_headline(light, parts, failures, comparison, fresh),
+        sentences=tuple(sentences),
+        exit_code=code,
+        run=run,
+        base=comparison.base.said if comparison is not None else "",
+        comparison=comparison,
+        failures=tuple(failures),
+        figures=tuple(figures),
+        gaps=tuple(_gaps(figures, published)),
+        findings=tuple(_findings(measured)),
+        parts=tuple(parts),
+    )
+
+
+# --- verdict
+
+
+def _verdict(
+    parts: Sequence[Part],
+    failures: Sequence[Failure],
+    comparison: Comparison | None,
+    fresh: Sequence[tuple[Figure, Step]],
+) -> tuple[int, str]:
+    """The exit code of the command line, and its colour."""
+    compared = comparison is not None and any(row.kind is not Kind.NEWCOMER for row in comparison.rows)
+    if failures:
+        return Kind.FAILED.value, RED
+    if fresh:
+        return Kind.REGRESSED.value, RED
+    if comparison is not None and compared:
+        code = comparison.exit_code
+        red = comparison.kind in (Kind.REGRESSED, Kind.FAILED)
+        return code, RED if red else GREEN if code == 0 else YELLOW
+    if parts:
+        return 0, GREEN
+    return NothingMeasured.exit_code, GREY
+
+
+def _headline(
+    light: str,
+    parts: Sequence[Part],
+    failures: Sequence[Failure],
+    comparison: Comparison | None,
+    fresh: Sequence[tuple[Figure, Step]],
+) -> str:
+    if light == GREY:
+        return "Nothing was judged"
+    said = []
+    if failures:
+        said.append(counted(len(failures), "failure"))
+    if comparison is not None:
+        of_kind = {kind: sum(row.kind is kind for row in comparison.rows) for kind in Kind}
+        if of_kind[Kind.REGRESSED]:
+            said.append(f"{counted(of_kind[Kind.REGRESSED], 'figure')} slower")
+        unannounced = sum(row.state == "better" for row in comparison.rows)
+        if unannounced:
+            said.append(f"{counted(unannounced, 'figure')} faster, unannounced")
+        unjudged = of_kind[Kind.REFUSED] + of_kind[Kind.NOT_MEASURED]
+        if unjudged:
+            said.append(f"{counted(unjudged, 'figure')} not judged")
+    if fresh:
+        said.append(f"{counted(len({id(of) for of, _ in fresh}), 'figure')} slower of late")
+    if said:
+        return ", ".join(said)
+    tests = sum(part.count(PASSED) for part in parts)
+    good = [f"{tests:,} tests passed"] if tests else []
+    if comparison is not None:
+        judged = sum(row.kind is not Kind.NEWCOMER for row in comparison.rows)
+        good += [f"{counted(judged, 'figure')} compared, none slower"] if judged else []
+    return ", ".join(good)
+
+
+def _sentences(
+    parts: Sequence[Part],
+    failures: Sequence[Failure],
+    comparison: Comparison | None,
+    fresh: Sequence[tuple[Figure, Step]],
+    run: StoredRun | None,
+) -> list[Sentence]:
+    """One for each regression; failures are told one by one as long as they are few."""
+    told = []
+    if len(failures) <= FAILURES_TOLD:
+        told += [Sentence(RED, f"{failure.name} failed: {failure.message}", "failures") for failure in failures]
+    else:
+        of_place: dict[str, int] = {}
+        for failure in failures:
+            of_place[failure.where] = of_place.get(failure.where, 0) + 1
+        told += [
+            Sentence(RED, f"{where}: {counted(count, 'failure')}", "failures") for where, count in of_place.items()
+        ]
+    if comparison is not None:
+        for row in comparison.rows:
+            if row.kind in (Kind.REGRESSED, Kind.FAILED) and row.state != "failed":  # that one is a failure above
+                told.append(Sentence(RED, said_of(row), "figures"))
+        unjudged: dict[str, list[str]] = {}
+        for row in comparison.rows:
+            if row.kind in (Kind.REFUSED, Kind.NOT_MEASURED):
+                unjudged.setdefault(f"{row.state}: {row.why}" if row.why else row.state, []).append(row.name)
+        for why, names in unjudged.items():
+            listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+            told.append(Sentence(YELLOW, f"{listed} not judged, {why}", "figures"))
+    told += [Sentence(RED, f"{of.name}, {of.path} on {of.dut}: {step_said(of, step)}", "figures") for of, step in fresh]
+    if run is not None and run.ended is None:
+        told.append(Sentence(YELLOW, f"run {run.id} has not ended: it is going on, or was cut short", "figures"))
+    if comparison is None and run is not None:
+        told.append(Sentence(GREY, f"run {run.id} has no earlier run to compare with", "figures"))
+    return told
+
+
+FAILURES_TOLD = 5
+
+
+def _fresh_steps(series: Series) -> list[Step]:
+    """Of a board, that made it slower lately and that nobody wanted; exact figures are compared, run by run."""
+    if series.clock == VIRTUAL:
+        return []
+    lately = {moment.run for moment in series.runs[-FRESH_RUNS:]}
+    return [step for step in series.steps if step.slower and not step.intended and step.at.run in lately]
+
+
+def step_said(of: Figure, step: Step) -> str:
+    """8.1 % slower since run 31 (3f2a91c04); the model did not step with it: rack"""
+    commit = f" ({step.at.commit[:COMMIT_DIGITS]})" if step.at.commit else ""
+    size = "slower" if step.slower else "faster"
+    if step.before and step.after:
+        ratio = step.after / step.before if lower_is_better(of.unit) else step.before / step.after
+        size = f"{digits(100 * abs(ratio - 1))} % {size}"
+    moved = {"code": "; the model stepped with it: code", "rack": "; the model did not step with it: rack"}
+    return f"{size} since run {step.at.run}{commit}{moved.get(step.moved, '')}"
+
+
+# --- failures
+
+
+def _failed_tests(parts: Sequence[Part]) -> list[Failure]:
+    return [
+        Failure(case.name, part.name, case.message, case.detail, case.time_s, case.repeat, case.captures)
+        for part in parts
+        for case in part.cases
+        if case.state == FAILED
+    ]
+
+
+def _failed_figures(measured: Sequence[StoredFigure], repeat: Callable[[StoredFigure], str]) -> list[Failure]:
+    """Runs of the model that gave no value. A board's void samples are no failure: they are not judged."""
+    failures = []
+    for figure in measured:
+        head = figure.head
+        for stored in figure.samples:
+            if head.clock == VIRTUAL and stored.sample.void:
+                name = f"{head.name}, {head.path} path"
+                told = (stored.sample.void, "", None, (repeat(figure),), tuple(head.captures))
+                failures.append(Failure(name, head.dut, *told))
+    return failures
+
+
+# --- figures
+
+_LIGHTS = {Kind.REGRESSED: RED, Kind.FAILED: RED, Kind.REFUSED: YELLOW, Kind.NOT_MEASURED: YELLOW}
+
+
+def _figures(measured: Sequence[StoredFigure], comparison: Comparison | None, series: Sequence[Series]) -> list[Figure]:
+    """Of the run, of its base and of earlier runs, by device and name: they were recorded as they ended."""
+    heads = {key_of(figure.head): figure for figure in measured}
+    rows = {(row.dut, row.name, row.path, row.unit): row for row in comparison.rows} if comparison is not None else {}
+    courses: dict[Key, Series] = {(of.dut, of.name, of.path, of.unit): of for of in series}
+    keys = {*heads, *rows, *courses}
+    return [_figure(heads.get(k), rows.get(k), courses.get(k)) for k in sorted(keys, key=_place)]
+
+
+def _place(key: Key) -> tuple[str, str, int, str, str]:
+    dut, name, path, unit = key
+    return dut, name, PATHS.index(path) if path in PATHS else len(PATHS), path, unit
+
+
+def _figure(figure: StoredFigure | None, row: Any, course: Series | None) -> Figure:
+    head: Any = figure.head if figure is not None else row if row is not None else course
+    value = row.new if row is not None else None
+    if value is None and figure is not None and course is not None and course.runs:
+        value = next((v for at, v in zip(course.runs, course.values, strict=True) if at.run == figure.run), None)
+    return Figure(
+        name=head.name,
+        dut=head.dut,
+        board=head.board,
+        path=head.path,
+        unit=head.unit,
+        clock=head.clock,
+        value=value,
+        base=row.base if row is not None else None,
+        change_pct=row.change_pct if row is not None else None,
+        state=row.state if row is not None else "" if figure is not None else "not in this run",
+        light=_LIGHTS.get(row.kind, GREEN) if row is not None else GREY,
+        why=row.why if row is not None else "",
+        budget_pct=_budget(figure) if figure is not None else {},
+        captures=tuple(figure.head.captures) if figure is not None else (),
+        series=course,
+    )
+
+
+def _budget(figure: StoredFigure) -> dict[str, float]:
+    """Every account, though the run may be older than some."""
+    budget_ps = figure.head.budget_ps
+    return percentages({account: budget_ps.get(account, 0) for account in SHORT_NAMES}) if budget_ps else {}
+
+
+def _gaps(figures: Sequence[Figure], published: Mapping[tuple[str, str], Published]) -> list[Gap]:
+    """Of boards, whose prediction stands in their series, and of the measurements that somebody published."""
+    found = []
+    for figure in figures:
+        if figure.value is None:
+            continue
+        said = published.get((figure.board, figure.name))
+        of = (figure.name, figure.board, figure.path, figure.unit)
+        if figure.clock != VIRTUAL and figure.series is not None and figure.series.predicted:
+            predicted = figure.series.predicted[-1]
+            if predicted and figure.value > 0:
+                pairs = zip(figure.series.values, figure.series.predicted, strict=True)
+                gaps = [100 * (model / value - 1) for value, model in pairs if model and value > 0]
+                before = gaps[0] if len(gaps) > 1 else None
+                found.append(Gap(*of, figure.value, predicted, figure.dut, "predicted", before))
+        elif figure.clock == VIRTUAL and said is not None and said.unit == figure.unit and said.value > 0:
+            found.append(Gap(*of, said.value, figure.value, "published", said.basis))
+    return found
+
+
+def _findings(measured: Sequence[StoredFigure]) -> list[Finding]:
+    """By rule and reason, errors first, what nobody announced before the rest."""
+    order = {"error": 0, "warning": 1, "note": 2}
+    found: dict[tuple[str, str, str | None], dict[str, Any]] = {}
+    for figure in measured:
+        for row in figure.findings:
+            of = found.setdefault((row.rule, row.severity, row.announced), {"count": 0, "seen": {}, "figures": {}})
+            of["count"] += row.count
+            of["seen"].setdefault(row.seen)
+            of["figures"].setdefault(figure.head.name)
+    findings = [
+        Finding(rule, severity, of["count"], tuple(of["seen"]), tuple(of["figures"]), announced)
+        for (rule, severity, announced), of in found.items()
+    ]
+    return sorted(findings, key=lambda f: (f.announced is not None, order.get(f.severity, 3), f.rule))
+
+
+def _run_json(run: StoredRun) -> dict[str, Any]:
+    ended = None if run.ended is None else run.ended.isoformat()
+    return {"id": run.id, **asdict(run.head), "started": run.started.isoformat(), "ended": ended}
+
+
+def _moment_json(at: Moment) -> dict[str, Any]:
+    return {**vars(at), "started": at.started.isoformat()}
+
+
+def _figure_json(figure: Figure) -> dict[str, Any]:
+    document = {name: value for name, value in vars(figure).items() if name != "series"}
+    document["budget_pct"] = dict(figure.budget_pct)
+    document["series"] = None if figure.series is None else _series_json(figure.series)
+    return document
+
+
+def _series_json(series: Series) -> dict[str, Any]:
+    """Runs by their number: what is known of them stands once, beside the figures."""
+    return {
+        "runs": [at.run for at in series.runs],
+        "values": list(series.values),
+        "predicted": list(series.predicted) if any(value is not None for value in series.predicted) else [],
+        "void": series.void,
+        "steps": [{**vars(step), "at": step.at.run} for step in series.steps],
+        "trend": None if series.trend is None else asdict(series.trend),
+    }
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
