@@ -224,9 +224,12 @@ class Board:
 
 @contextmanager
 def board_at(place: Place, *arguments: str, **options: Any) -> Iterator[Board]:
-    """A board that is served there and has a link."""
+    """A board that is served there and has a link. Whatever it goes through, it breaks no rule of the datasheet."""
     link = place.folder / "board"
     with place.serve("--serial", str(link), *arguments, **options) as served, open_serial(str(link)) as port:
         board = Board(served, place, port)
         assert board.ask("link wait_ms=10000")["up"] == "1"
         yield board
+        if served.process.poll() is None:
+            wrong = [line for line in served.end() if line.startswith(("finding ", "error "))]
+            assert all(" announced=1 " in line for line in wrong), wrong
