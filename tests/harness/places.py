@@ -162,7 +162,8 @@ exec cat
 def own_network() -> Iterator[Place]:
     need("unshare", "nsenter", "ip")
     command = ["unshare", "-Urn", "sh", "-c", OWN_NETWORK]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as holder:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, **pipes, text=True) as holder:
         try:
             assert holder.stdout is not None and holder.stderr is not None
             if holder.stdout.readline() != "ready\n":

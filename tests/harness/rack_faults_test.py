@@ -169,7 +169,9 @@ def busy(place: Place) -> AbstractContextManager[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_board_that_is_ended_in_mid_transfer_can_be_served_again_at_once(place: Place, how: signal.Signals, figure: Figure) -> None:
+def test_board_that_is_ended_in_mid_transfer_can_be_served_again_at_once(
+    place: Place, how: signal.Signals, figure: Figure
+) -> None:
     need("iperf")
     link = place.folder / "board"
     with board_at(place) as board:
@@ -233,4 +235,5 @@ def test_flooded_console_costs_no_byte_on_the_network(place: Place, figure: Figu
         assert (served["bytes_in"], served["bad"]) == (str(1 << 20), "0")
         assert board.ask("hello")["chip"] == "W5500"
         stats = board.ask("stats")
-        figure(f"{size} bytes of noise in {took:.2f} s beside 1 MiB of iperf: {stats['bad_lines']} bad lines, {stats['overruns']} overruns")
+        lines = f"{stats['bad_lines']} bad lines, {stats['overruns']} overruns"
+        figure(f"{size} bytes of noise in {took:.2f} s beside 1 MiB of iperf: {lines}")
