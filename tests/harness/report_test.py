@@ -240,6 +240,32 @@ def test_boards_that_were_not_measured_in_turn_are_yellow(fake, wizloop, memory,
     assert document["sentences"][0]["text"].startswith("F1 not judged, not in turn: ")
 
 
+@pytest.mark.parametrize(
+    ("nights", "slower_by_pct", "verdict", "headline"),
+    [
+        (5, 0, YELLOW, "1 figure not judged"),
+        (30, 0, GREEN, "1 figure without a step"),
+        (30, 6, RED, "1 figure slower of late"),
+    ],
+)
+def test_boards_that_are_measured_once_a_night_are_judged_by_their_trend(
+    fake, wizloop, memory, monkeypatch, tmp_path, nights, slower_by_pct, verdict, headline
+):
+    file = memory / "boards.db"
+    monkeypatch.setenv("WIZLOOP_DATABASE", str(file))
+    with Database(location(str(file))) as database:
+        for night in range(nights):
+            recorder = begin(database, RunHead("nightly", "ab" * 20, False, "rack1", ""))
+            value = 18 + 0.01 * (night * 7 % 5)
+            value /= 1 + slower_by_pct / 100 * (night >= nights - 4)
+            recorder.whole(head("F1", REAL, "serial:/dev/board"), Sample(value))
+            recorder.end()
+    wizloop("report", "--out", tmp_path)
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert (document["verdict"], document["headline"]) == (verdict, headline)
+    assert document["exit_code"] == {YELLOW: 4, GREEN: 0, RED: 3}[verdict]
+
+
 def test_tests_are_reported_without_any_database(fake, wizloop, memory, monkeypatch, tmp_path):
     monkeypatch.delenv("WIZLOOP_DATABASE", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(memory))

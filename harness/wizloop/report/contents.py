@@ -2,16 +2,20 @@
 
 The verdict is a traffic light. Red: a test or a run failed, or a figure got slower, or changed and nobody announced it.
 Yellow: figures could not be judged. Green: something was judged, and all of it is in order. Grey: nothing was.
+
+A comparison wants boards measured in turn with their base. A nightly run measures its boards once: their trend judges
+those, once it is long enough to show a step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from wizloop.bench import lower_is_better
 from wizloop.budget import SHORT_NAMES, percentages
+from wizloop.changepoints import LEVEL_MIN
 from wizloop.compare.comparison import Comparison, Kind, digits, said_of
 from wizloop.compare.sides import Key, key_of
 from wizloop.errors import NothingMeasured
@@ -66,6 +70,7 @@ class Figure:
     budget_pct: Mapping[str, float]  # empty where time is real
     captures: tuple[str, ...]
     series: Series | None
+    by_trend: bool = False  # it is the trend that judges it
 
 
 @dataclass(frozen=True)
@@ -183,11 +188,16 @@ def gather(
     figures = _figures(measured, comparison, series)
     failures = _failed_tests(parts) + _failed_figures(measured, repeat)
     fresh = [(of, step) for of in figures if of.series is not None for step in _fresh_steps(of.series)]
-    sentences = _sentences(parts, failures, comparison, fresh, run)
-    code, light = _verdict(parts, failures, comparison, fresh)
+    by_trend = {(of.dut, of.name, of.path, of.unit) for of in figures if of.by_trend}
+    judged = None
+    if comparison is not None:
+        rows = [row for row in comparison.rows if (row.dut, row.name, row.path, row.unit) not in by_trend]
+        judged = replace(comparison, rows=tuple(rows))
+    sentences = _sentences(parts, failures, judged, fresh, run)
+    code, light = _verdict(parts, failures, judged, fresh, len(by_trend))
     return Contents(
         light=light,
-        headline=_headline(light, parts, failures, comparison, fresh),
+        headline=_headline(light, parts, failures, judged, fresh, len(by_trend)),
         sentences=tuple(sentences),
         exit_code=code,
         run=run,
@@ -209,6 +219,7 @@ def _verdict(
     failures: Sequence[Failure],
     comparison: Comparison | None,
     fresh: Sequence[tuple[Figure, Step]],
+    by_trend: int,
 ) -> tuple[int, str]:
     """The exit code of the command line, and its colour."""
     compared = comparison is not None and any(row.kind is not Kind.NEWCOMER for row in comparison.rows)
@@ -220,7 +231,7 @@ def _verdict(
         code = comparison.exit_code
         red = comparison.kind in (Kind.REGRESSED, Kind.FAILED)
         return code, RED if red else GREEN if code == 0 else YELLOW
-    if parts:
+    if parts or by_trend:
         return 0, GREEN
     return NothingMeasured.exit_code, GREY
 
@@ -231,6 +242,7 @@ def _headline(
     failures: Sequence[Failure],
     comparison: Comparison | None,
     fresh: Sequence[tuple[Figure, Step]],
+    by_trend: int,
 ) -> str:
     if light == GREY:
         return "Nothing was judged"
@@ -256,6 +268,8 @@ def _headline(
     if comparison is not None:
         judged = sum(row.kind is not Kind.NEWCOMER for row in comparison.rows)
         good += [f"{counted(judged, 'figure')} compared, none slower"] if judged else []
+    if by_trend:
+        good.append(f"{counted(by_trend, 'figure')} without a step")
     return ", ".join(good)
 
 
@@ -345,6 +359,7 @@ def _failed_figures(measured: Sequence[StoredFigure], repeat: Callable[[StoredFi
 
 # --- figures
 
+_NOT_BESIDE_ITS_BASE = ("not in turn", "too few samples")
 _LIGHTS = {Kind.REGRESSED: RED, Kind.FAILED: RED, Kind.REFUSED: YELLOW, Kind.NOT_MEASURED: YELLOW}
 
 
@@ -367,6 +382,14 @@ def _figure(figure: StoredFigure | None, row: Any, course: Series | None) -> Fig
     value = row.new if row is not None else None
     if value is None and figure is not None and course is not None and course.runs:
         value = next((v for at, v in zip(course.runs, course.values, strict=True) if at.run == figure.run), None)
+    state = row.state if row is not None else "" if figure is not None else "not in this run"
+    light = _LIGHTS.get(row.kind, GREEN) if row is not None else GREY
+    why = row.why if row is not None else ""
+    by_trend = state in _NOT_BESIDE_ITS_BASE and course is not None and len(course.values) >= 2 * LEVEL_MIN
+    if by_trend:
+        state, light, why = "by trend", GREEN, ""
+    if figure is not None and course is not None and _fresh_steps(course) and light != RED:
+        state, light = "slower of late", RED
     return Figure(
         name=head.name,
         dut=head.dut,
@@ -377,12 +400,13 @@ def _figure(figure: StoredFigure | None, row: Any, course: Series | None) -> Fig
         value=value,
         base=row.base if row is not None else None,
         change_pct=row.change_pct if row is not None else None,
-        state=row.state if row is not None else "" if figure is not None else "not in this run",
-        light=_LIGHTS.get(row.kind, GREEN) if row is not None else GREY,
-        why=row.why if row is not None else "",
+        state=state,
+        light=light,
+        why=why,
         budget_pct=_budget(figure) if figure is not None else {},
         captures=tuple(figure.head.captures) if figure is not None else (),
         series=course,
+        by_trend=by_trend,
     )
 
 
