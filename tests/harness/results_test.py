@@ -634,6 +634,25 @@ def test_a_figure_names_the_files_that_its_run_left(fake, wizloop, file, tmp_pat
         assert reading.figures(database, [1])[0].head.captures == (str(tmp_path / "a.pcapng"),)
 
 
+def test_a_process_joins_the_run_that_it_is_told_and_does_not_end_it(fake, wizloop, file, monkeypatch):
+    with Database(location(str(file))) as database:
+        of_the_night = begin(database, HEAD)
+        monkeypatch.setenv("WIZLOOP_RUN", str(of_the_night.run))
+        for seed in ("1", "2"):
+            wizloop("run", "tcp_recv", "--board", "fast", "--seed", seed, "--record", "--database", file)
+        (run,) = reading.runs(database)
+        assert (len(reading.figures(database, [run.id])), run.ended) == (2, None)
+        of_the_night.end()
+        assert reading.runs(database)[0].ended is not None
+
+
+@pytest.mark.parametrize(("number", "said"), [("7", "there is no run 7"), ("last", "'last', expected the number")])
+def test_a_run_to_join_that_is_not_there_is_refused(fake, wizloop, file, monkeypatch, number, said):
+    monkeypatch.setenv("WIZLOOP_RUN", number)
+    status, _, err = wizloop("run", "tcp_recv", "--board", "fast", "--record", "--database", file)
+    assert (status, said in err) == (2, True)
+
+
 def test_recording_changes_nothing_of_json(fake, wizloop, file, tmp_path):
     for name, extra in (("without", []), ("with", ["--record", "--database", file])):
         wizloop("run", "tcp_recv", "--board", "fast", "--json", tmp_path / name, *extra)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import platform
 import shlex
 import subprocess
@@ -21,6 +22,7 @@ from wizloop.results import schema
 from wizloop.results.database import Database
 
 GIT_DEADLINE_S = 20
+JOINED = "WIZLOOP_RUN"  # in the environment: the run, of whoever started this process, that it adds to
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,10 @@ def _git(*words: str) -> str:
 
 
 def begin(database: Database, head: RunHead) -> Recorder:
-    """A new run."""
+    """A new run; or that which this process was told to join, whose end is not its business."""
+    joined = os.environ.get(JOINED)
+    if joined:
+        return _join(database, joined)
     values = {
         "label": head.label,
         "commit": head.commit,
@@ -109,12 +114,23 @@ def begin(database: Database, head: RunHead) -> Recorder:
     return Recorder(database, run)
 
 
+def _join(database: Database, number: str) -> Recorder:
+    if not number.isascii() or not number.isdigit():
+        raise UsageError(f"{JOINED} is {number!r}, expected the number of a stored run")
+    with database.reading() as connection:
+        there = connection.execute(select(schema.runs.c.id).where(schema.runs.c.id == int(number))).all()
+    if not there:
+        raise UsageError(f"{JOINED}: there is no run {number} in {database.name}")
+    return Recorder(database, int(number), own=False)
+
+
 class Recorder:
     """Adds to one run, beside any number of other processes that do the same."""
 
-    def __init__(self, database: Database, run: int) -> None:
+    def __init__(self, database: Database, run: int, own: bool = True) -> None:
         self.database = database
         self.run = run
+        self._own = own
 
     def figure(self, head: FigureHead) -> int:
         """The number under which samples come; the same for all who measure the same in this run."""
@@ -159,6 +175,8 @@ class Recorder:
 
     def end(self) -> None:
         """A run without an end was cut short; what it recorded counts all the same."""
+        if not self._own:
+            return
         with self.database.writing() as connection:
             ended = connection.execute(
                 update(schema.runs).where(schema.runs.c.id == self.run).values(ended=_now()).returning(schema.runs.c.id)
