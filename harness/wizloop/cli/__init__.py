@@ -18,6 +18,7 @@ from wizloop.cli import (
     fit,
     history,
     listing,
+    nightly,
     peer,
     replay,
     report,
@@ -40,6 +41,7 @@ app.command("run")(run.run)
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("history")(history.history)
+app.command("nightly", context_settings=nightly.CONTEXT)(nightly.nightly)
 app.command("report")(report.report)
 app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)

@@ -183,6 +183,9 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
+    address = getattr(getattr(item, "callspec", None), "params", {}).get("dut_address")
+    if report.failed and address is not None:  # the JUnit file has properties of the item, those of its last phase
+        item.user_properties.append(("repeat", f"wizloop test --dut {address} -- '{item.nodeid}'"))
     device = getattr(item, "funcargs", {}).get("dut")
     if report.failed and device is not None:
         address = getattr(item, "funcargs", {})["dut_address"]

@@ -1,0 +1,52 @@
+"""`wizloop nightly`: boards checked, tested, measured, compared and reported, in one go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wizloop.cli.recording import DatabaseOption
+
+CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": False}
+
+
+def nightly(
+    context: typer.Context,
+    dut: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="A board, as for `test`; repeatable. All are tested at once."),
+    ] = None,
+    inventory: Annotated[Path | None, typer.Option(metavar="FILE", help="The boards there are.")] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For the report, JUnit files and logs; those of the last night go.")
+    ] = Path("build/nightly"),
+    label: Annotated[str, typer.Option(metavar="TEXT", help="Of the stored run.")] = "nightly",
+    base: Annotated[str | None, typer.Option(help="What to compare with; default: the night before.")] = None,
+    intended: Annotated[Path | None, typer.Option(metavar="FILE", help="Steps that are wanted, in TOML.")] = None,
+    minutes: Annotated[float, typer.Option(min=0.01, help="How long the tests of one board may take.")] = 60.0,
+    host_figures: Annotated[bool, typer.Option(help="Simulate the published figures, too.")] = True,
+    database: DatabaseOption = None,
+) -> None:
+    """Check boards, test and measure all of them at once, compare, and write a page; what follows -- is for pytest.
+
+    Exit code 1: a test failed; 3: something got slower; 5: a board cannot be reached, or hangs; 4: nothing was judged.
+    """
+    from wizloop import nightly as job
+    from wizloop.cli.test import bodies
+
+    plan = job.Plan(
+        duts=tuple(dict.fromkeys(dut or [])),
+        out=out,
+        bodies=bodies(),
+        label=label,
+        base=base,
+        intended=intended,
+        inventory=inventory,
+        database=database,
+        deadline_s=60 * minutes,
+        host_figures=host_figures,
+        pytest=tuple(context.args),
+    )
+    raise typer.Exit(job.run(plan, lambda line: print(line, flush=True)))

@@ -1,0 +1,249 @@
+"""The job that a rack runs from a timer: check the boards, test all of them at once, measure, compare, report.
+
+    code = nightly.run(Plan(duts=("serial:/dev/ttyUSB0", "tcp:rack1:7001"), out=Path("build/nightly")), print)
+
+Each step is a process of its own with a deadline, and a board that hangs holds up no other. All figures of a night are
+one stored run. A board that does not answer is told on the page, and the others are tested all the same.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, ElementTree, SubElement
+
+from wizloop import boards
+from wizloop.errors import InfrastructureError, NothingMeasured
+from wizloop.results import reading, recording
+from wizloop.results.database import Database, location
+from wizloop.results.schema import VIRTUAL
+
+CHECK_DEADLINE_S = 120.0
+END_DEADLINE_S = 10.0  # of a process that was asked to end
+POLL_S = 0.05
+CHECK = "bringup_test.py::test_it_says_who_it_is"
+FIGURES = "figures_test.py"
+
+
+@dataclass(frozen=True)
+class Plan:
+    duts: tuple[str, ...]
+    out: Path
+    bodies: Path  # the folder of the test bodies
+    label: str = "nightly"
+    base: str | None = None  # as for report
+    intended: Path | None = None
+    inventory: Path | None = None
+    database: str | None = None
+    deadline_s: float = 3600.0  # of the tests of one board
+    host_figures: bool = True
+    pytest: tuple[str, ...] = ()  # more words for the tests
+
+
+@dataclass
+class Job:
+    """A process of the night; its output goes into a log."""
+
+    name: str
+    words: list[str]
+    log: Path
+    junit: Path | None = None
+    code: int | None = None  # None: it has not ended by itself
+
+    @property
+    def command(self) -> str:
+        return shlex.join(["wizloop", *self.words])
+
+    def last_line(self) -> str:
+        lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+        return lines[-1].removeprefix("wizloop: ") if lines else "it said nothing"
+
+
+def run(plan: Plan, say: Callable[[str], None]) -> int:
+    """The exit code of the night, which is that of the command line."""
+    if not plan.duts and not plan.host_figures:
+        raise NothingMeasured("no board to test: name one with --dut")
+    plan.out.mkdir(parents=True, exist_ok=True)
+    with _alone(plan.out), Database(location(plan.database)) as database:
+        for old in [*plan.out.glob("*.xml"), *plan.out.glob("*.log")]:
+            old.unlink()
+        night = recording.begin(database, recording.here(plan.label))
+        environment = {**os.environ, recording.JOINED: str(night.run)}
+        checks = _check(plan, environment, say)
+        usable = [dut for dut, check in checks.items() if check.code == 0]
+        if plan.host_figures:
+            _work([_bench(plan)], plan.deadline_s, environment, say)
+        tests = [_tests(plan, dut) for dut in usable]
+        _work(tests, plan.deadline_s, environment, say)
+        measured = {f.head.board for f in reading.figures(database, [night.run]) if f.head.clock != VIRTUAL}
+        _work(
+            [_prediction(plan, board) for board in sorted(measured & set(boards.names()))],
+            plan.deadline_s,
+            environment,
+            say,
+        )
+        night.end()
+        document = _report(plan, night.run, checks, tests, say)
+    return _exit_code(document, list(checks.values()), tests)
+
+
+def _check(plan: Plan, environment: Mapping[str, str], say: Callable[[str], None]) -> dict[str, Job]:
+    checks = {}
+    for dut in plan.duts:
+        words = [*_test_words(plan, dut), "-q", str(plan.bodies / CHECK)]
+        checks[dut] = Job(f"check {dut}", words, plan.out / f"check-{_slug(dut)}.log")
+    _work(list(checks.values()), CHECK_DEADLINE_S, environment, say)
+    return checks
+
+
+def _tests(plan: Plan, dut: str) -> Job:
+    name = f"dut-{_slug(dut)}"
+    junit = plan.out / f"{name}.xml"
+    words = [*_test_words(plan, dut), "-q", f"--junitxml={junit}", *_recorded(plan), *plan.pytest]
+    return Job(f"test {dut}", words, plan.out / f"{name}.log", junit)
+
+
+def _prediction(plan: Plan, board: str) -> Job:
+    """What the model says about the figures that a board was measured for."""
+    words = [
+        *_test_words(plan, f"model:{board}"),
+        "-q",
+        *_recorded(plan),
+        *(plan.pytest or [str(plan.bodies / FIGURES)]),
+    ]
+    return Job(f"predict {board}", words, plan.out / f"predict-{_slug(board)}.log")
+
+
+def _bench(plan: Plan) -> Job:
+    words = ["bench", "--record", "--label", plan.label]
+    words += ["--database", plan.database] if plan.database is not None else []
+    return Job("bench", words, plan.out / "bench.log")
+
+
+def _test_words(plan: Plan, dut: str) -> list[str]:
+    inventory = ["--inventory", str(plan.inventory)] if plan.inventory is not None else []
+    return ["test", "--dut", dut, *inventory, "--"]
+
+
+def _recorded(plan: Plan) -> list[str]:
+    database = [f"--database={plan.database}"] if plan.database is not None else []
+    return ["--record-figures", f"--run-label={plan.label}", *database]
+
+
+def _report(
+    plan: Plan, run: int, checks: Mapping[str, Job], tests: Sequence[Job], say: Callable[[str], None]
+) -> dict[str, Any]:
+    words = ["report", "--run", str(run), "--out", str(plan.out), "--title", f"wizloop {plan.label}"]
+    for option, value in (("--base", plan.base), ("--intended", plan.intended), ("--database", plan.database)):
+        words += [option, str(value)] if value is not None else []
+    if checks:
+        _write_checks(checks, plan.out / "boards.xml")
+        files = [plan.out / "boards.xml", *(job.junit for job in tests)]
+        words += ["--merged", str(plan.out / "junit.xml"), *(f"--junit={file}" for file in files)]
+    job = Job("report", words, plan.out / "report.log")
+    _work([job], plan.deadline_s, os.environ, say)
+    if job.code != 0:
+        raise InfrastructureError(f"the report failed: {job.last_line()}")
+    document: dict[str, Any] = json.loads((plan.out / "report.json").read_text(encoding="utf-8"))
+    say(f"{document['verdict']}: {document['headline']}")
+    say(f"report: {plan.out / 'index.html'}")
+    return document
+
+
+def _write_checks(checks: Mapping[str, Job], file: Path) -> None:
+    suite = Element("testsuite", name="boards")
+    for dut, job in checks.items():
+        case = SubElement(suite, "testcase", classname="boards", name=dut, time="0")
+        SubElement(SubElement(case, "properties"), "property", name="repeat", value=job.command)
+        if job.code != 0:
+            SubElement(case, "error", message=f"it does not answer: {_why(job)}")
+    ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
+
+
+def _why(job: Job) -> str:
+    return "".join(letter for letter in job.last_line() if letter.isprintable()) if job.code is not None else "it hangs"
+
+
+def _exit_code(document: Mapping[str, Any], checks: Sequence[Job], tests: Sequence[Job]) -> int:
+    """A test that failed outranks a figure that got slower, and that a board that cannot be reached."""
+    at_fault = {"boards"} | {
+        job.junit.stem for job in tests if job.junit is not None and job.code in (None, InfrastructureError.exit_code)
+    }
+    if any(failure["where"] not in at_fault for failure in document["failures"]):
+        return 1
+    if any(sentence["light"] == "red" and sentence["place"] == "figures" for sentence in document["sentences"]):
+        return 3
+    if any(job.code != 0 for job in checks) or any(job.code in (None, InfrastructureError.exit_code) for job in tests):
+        return InfrastructureError.exit_code
+    code: int = document["exit_code"]
+    return code
+
+
+# --- processes
+
+
+def _work(jobs: Sequence[Job], deadline_s: float, environment: Mapping[str, str], say: Callable[[str], None]) -> None:
+    """All at once. Who is not done by the deadline is ended, with all that it started."""
+    running: dict[int, tuple[Job, subprocess.Popen[bytes]]] = {}
+    end = time.monotonic() + deadline_s
+    try:
+        for number, job in enumerate(jobs):
+            with job.log.open("wb") as log:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "wizloop", *job.words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=dict(environment),
+                    start_new_session=True,
+                )
+            running[number] = job, process
+        while running and time.monotonic() < end:
+            for number, (job, process) in list(running.items()):
+                if process.poll() is not None:
+                    del running[number]
+                    job.code = process.returncode
+                    say(f"{job.name}: " + ("ok" if job.code == 0 else f"exit code {job.code}, {job.last_line()}"))
+            time.sleep(POLL_S)
+        for job, _ in running.values():
+            say(f"{job.name}: not done after {deadline_s:g} s, ended")
+    finally:
+        for _, process in running.values():
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Its session holds all that it started. It has not been waited for, so that the number is still its own."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        os.killpg(process.pid, kind)
+        try:
+            process.wait(END_DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            continue
+        return
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InfrastructureError(f"another nightly run is at work in {folder}") from None
+        yield
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-")

@@ -1,0 +1,107 @@
+"""A night on a rack: boards that answer, one that does not, one that fails and one that hangs; one run, one page."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import time
+from xml.etree import ElementTree
+
+import pytest
+from wizloop.results import reading
+from wizloop.results.database import Database, location
+
+pytestmark = pytest.mark.simulator
+
+NOWHERE = "tcp:127.0.0.1:1"
+BODIES = """
+import time
+
+def test_it_measures(dut, record_figure):
+    assert dut.ask("hello")["agent"] == "1"
+    record_figure("speed", 4.5, "Mbit/s", path="byte")
+
+def test_it_may_fail(dut):
+    assert {fails!r} not in dut.name
+
+def test_it_may_hang(dut):
+    if {hangs!r} in dut.name:
+        time.sleep(600)
+"""
+
+
+@pytest.fixture
+def night(simulator, wizloop, memory, tmp_path):
+    """Runs one: exit code, the report, what was said."""
+
+    def run(*duts, fails="nothing", hangs="nothing", extra=()):
+        bodies = tmp_path / "body_test.py"
+        bodies.write_text(BODIES.format(fails=fails, hangs=hangs))
+        words = [word for dut in duts for word in ("--dut", dut)]
+        out = tmp_path / "night"
+        code, said, err = wizloop(
+            "nightly", *words, "--no-host-figures", "--out", out, "--database", memory / "n.db", *extra, "--", bodies
+        )
+        assert err == ""
+        return code, json.loads((out / "report.json").read_text()), said
+
+    run.out = tmp_path / "night"
+    run.database = memory / "n.db"
+    return run
+
+
+def test_all_boards_of_a_night_are_one_run_and_the_next_is_compared_with_it(night):
+    code, document, said = night("model:w55rp20", "model:teensy40-w5500")
+    assert (code, document["comparison"]) == (0, None)
+    assert document["headline"] == "8 tests passed"
+    code, document, _ = night("model:w55rp20", "model:teensy40-w5500")
+    assert (code, document["verdict"]) == (0, "green")
+    assert document["headline"] == "8 tests passed, 2 figures compared, none slower"
+    with Database(location(str(night.database)), writable=False) as database:
+        first, second = reading.runs(database)
+        assert {first.head.label, second.head.label} == {"nightly"} and first.ended and second.ended
+        of_both = {figure.head.dut for figure in reading.figures(database, [second.id])}
+    assert of_both == {"model:w55rp20", "model:teensy40-w5500"}
+    suites = [suite.get("name") for suite in ElementTree.parse(night.out / "junit.xml").getroot()]
+    assert suites == ["boards", "dut-model-w55rp20", "dut-model-teensy40-w5500"]
+
+
+def test_a_board_that_does_not_answer_is_told_and_the_others_are_tested(night):
+    code, document, said = night("model:w55rp20", NOWHERE)
+    assert code == 5
+    (failure,) = document["failures"]
+    assert (failure["name"], failure["where"]) == (NOWHERE, "boards")
+    assert "Connection refused" in failure["message"]
+    assert failure["repeat"][0].startswith(f"wizloop test --dut {NOWHERE} -- ")
+    assert "test model:w55rp20: ok" in said and f"test {NOWHERE}" not in said
+
+
+def test_a_test_that_fails_outranks_a_board_that_does_not_answer(night):
+    code, document, _ = night("model:w55rp20", NOWHERE, fails="w55rp20")
+    assert code == 1
+    (failure,) = [failure for failure in document["failures"] if failure["where"] != "boards"]
+    assert failure["name"].startswith("test_it_may_fail")
+    assert failure["repeat"][0].startswith("wizloop test --dut model:w55rp20 -- '")
+    assert "test_it_may_fail[model:w55rp20]'" in failure["repeat"][0]
+
+
+def test_a_board_that_hangs_is_ended_at_its_deadline_and_what_it_measured_counts(night):
+    started = time.monotonic()
+    code, document, said = night("model:w55rp20", "model:teensy40-w5500", hangs="teensy", extra=("--minutes", 0.1))
+    assert time.monotonic() - started < 60
+    assert code == 5
+    assert "test model:teensy40-w5500: not done after 6 s, ended" in said
+    (failure,) = document["failures"]
+    assert failure["name"].startswith("test_it_may_hang")
+    assert len(document["figures"]) == 2
+
+
+def test_two_nights_in_one_folder_are_refused(wizloop, simulator, memory, tmp_path):
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        code, _, err = wizloop("nightly", "--out", tmp_path, "--database", memory / "n.db")
+    assert (code, "another nightly run is at work" in err) == (5, True)
+
+
+def test_a_night_without_boards_and_figures_is_nothing(wizloop, simulator, memory, tmp_path):
+    assert wizloop("nightly", "--no-host-figures", "--out", tmp_path, "--database", memory / "n.db")[0] == 4
