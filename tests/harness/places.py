@@ -208,19 +208,22 @@ class Board:
 
     @contextmanager
     def doing(self, request: str) -> Iterator[dict[str, str]]:
-        """Meanwhile the board does that; then it is cancelled, unless it ends by itself when nobody sends any more. The
-        values of its answer are filled in at the end.
+        """Meanwhile the board does that; then it is cancelled, unless it ends by itself. The values of its answer are
+        filled in at the end.
         """
         start = self.send(f"{request} every_ms=50")
         self.wait_for(f"! progress seq={self.number} ")  # now it does
         values: dict[str, str] = {}
+        ends_by_itself = "idle_ms=" in request or "conns=" in request
         try:
             yield values
+        except BaseException:
+            ends_by_itself = False
+            raise
         finally:
-            if "idle_ms=" not in request:
+            if not ends_by_itself:
                 self.port.write(CTRL_C)
-            answer = self.wait_for(start)
-            values.update(fields(answer), answer=answer)
+            values.update(fields(self.wait_for(start)))
 
 
 @contextmanager

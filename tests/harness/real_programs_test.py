@@ -292,6 +292,7 @@ EXPECTED = {
 }
 CHECKSUMS = [f"-o{protocol}.check_checksum:TRUE" for protocol in ("ip", "tcp", "udp")]
 WARNING = 0x600000  # of _ws.expert.severity; errors are above
+SLIRP_MAC = "52:55:0a:00:02:02"
 LATE_US = 100_000  # of a board: from here on its peers lose patience, and send again
 
 
@@ -300,10 +301,12 @@ def test_tshark_reads_the_live_capture_and_finds_no_anomaly(other_place: Place, 
     for _ in range(3):
         frames, late_us = traffic_seen_by_tshark(other_place)
         wrong = sent_again(frames)
+        if other_place.name == "slirp":
+            wrong = [frame for frame in wrong if not libslirp_does(frame)]
         protocols = Counter(protocol for frame in frames for protocol in frame[0].split(":"))
         remarks = Counter(
             message
-            for _, severities, messages, _ in frames
+            for _, severities, messages, *_ in frames
             for severity, message in zip(severities.split(","), messages.split(","), strict=False)
             if severity and int(severity) >= WARNING
         )
@@ -329,23 +332,32 @@ def sent_again(frames: list[list[str]]) -> list[list[str]]:
     return [frame for frame in frames if re.search("Retransmission|Dup ACK|Out-Of-Order", frame[3])]
 
 
+def libslirp_does(frame: list[str]) -> bool:
+    """When both close at once, it sends its FIN a second time to acknowledge the board's; the board acknowledges both."""
+    _, _, _, info, source = frame
+    if source == SLIRP_MAC:
+        return "Retransmission" in info and "[FIN, ACK]" in info
+    return "Dup ACK" in info
+
+
 def traffic_seen_by_tshark(place: Place, *arguments: str) -> tuple[list[list[str]], int]:
-    """Protocols, severities and texts of what it remarks, and its own line, of each frame as it came; how late the board
-    was at most.
+    """Protocols, severities and texts of what it remarks, its own line and the sender, of each frame as it came; how late
+    the board was at most.
     """
     capture = place.folder / "live.pcapng"
     os.mkfifo(capture)
     os.chown(capture, *place.folder.stat()[4:6])
-    wanted = [f"-e{name}" for name in ("frame.protocols", "_ws.expert.severity", "_ws.expert.message", "_ws.col.Info")]
-    command = ["tshark", "-n", "-l", "-r", str(capture), *CHECKSUMS, "-Tfields", *wanted]
+    wanted = ("frame.protocols", "_ws.expert.severity", "_ws.expert.message", "_ws.col.Info", "eth.src")
+    command = ["tshark", "-n", "-l", "-r", str(capture), *CHECKSUMS, "-Tfields", *[f"-e{name}" for name in wanted]]
     with (place.folder / "tshark.txt").open("w+") as heard, place.running(*command, stdout=heard) as reader:
         with board_at(place, "--pcap", str(capture), *arguments) as board:
+            # Each server ends when its clients have: a cancel would cut short how they part.
             text = "0123456789" * 500
-            with board.doing("tcp-server mode=echo port=7"):
+            with board.doing("tcp-server mode=echo port=7 conns=1"):
                 assert place.run("nc", "-N", place.board, place.port(7), stdin=text) == text
-            with board.doing("tcp-server mode=http"):
+            with board.doing("tcp-server mode=http conns=1"):
                 place.run("curl", "-fsS", place.url())
-            with board.doing("tcp-server mode=iperf"):
+            with board.doing("tcp-server mode=iperf conns=2"):
                 for option in ("", "-R"):
                     place.run("iperf", "-c", place.board, "-p", place.port(5001), "-n", "300K", *option.split())
             with board.doing("udp-recv report=iperf port=5001 idle_ms=200"):
