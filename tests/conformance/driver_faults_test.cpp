@@ -98,7 +98,7 @@ class Rig final : private bus::AwaitedSource {
     pc_->plug_into(link_, net::End::host);
     tcp_echo_.emplace(*pc_, echo_port);
     udp_echo_.emplace(*pc_, echo_port);
-    if (bus::FaultySpi::wanted(faults_)) faulty_spi_.emplace(chip_, faults_);
+    if (bus::FaultySpi::wanted(faults_)) faulty_spi_.emplace(chip_, chip_.spi(), faults_);
     bus_.emplace(queue, budget_, faulty_spi_ ? static_cast<chip::SpiTarget&>(*faulty_spi_) : chip_.spi(), profile_,
                  findings_, static_cast<const bus::AwaitedSource&>(*this));
     bus_->inject(faults_);
