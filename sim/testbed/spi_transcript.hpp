@@ -104,7 +104,7 @@ class TranscriptReader {
   TranscriptHead head_;
   std::string held_;  // the first event's line, met while the head was read
   std::uint64_t line_ = 0;
-  Instant latest_ = Instant::min();
+  Instant latest_{};
   bool whole_ = false;
 };
 

@@ -1,6 +1,8 @@
 #include "drivers/ports/spi_bridge/agent_channel.hpp"
 
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 #include <boost/asio/write.hpp>
 #include <charconv>
 #include <istream>
+#include <optional>
 
 #include "boards/agent/crc16.hpp"
 
@@ -28,6 +31,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int attempts = 3;
 constexpr std::size_t checksum_characters = 6;  // " *HHHH"
 constexpr std::size_t longest_line = 65536;
+constexpr std::chrono::milliseconds rest_after_unreadable{500};
+constexpr std::chrono::seconds longest_connect{5};
+constexpr std::chrono::seconds longest_send{5};  // of a line end, where nobody waits for an answer
 
 std::uint16_t checksum(std::string_view text) {
   std::uint16_t crc = agent::crc16_start;
@@ -35,15 +41,19 @@ std::uint16_t checksum(std::string_view text) {
   return crc;
 }
 
-// Takes the checksum off a line; false if it is not there or wrong.
-bool checked(std::string& line) {
-  if (line.size() < checksum_characters) return false;
-  const std::string_view end = std::string_view{line}.substr(line.size() - checksum_characters);
+enum class Checksum : std::uint8_t { absent, right, wrong };
+
+// Takes the checksum off a line that has one.
+Checksum take_checksum(std::string& line) {
+  constexpr std::string_view mark = " *";
+  const std::size_t begin = line.size() - std::min(line.size(), checksum_characters);
+  const std::string_view end = std::string_view{line}.substr(begin);
+  if (!end.starts_with(mark)) return line.find('*') == std::string::npos ? Checksum::absent : Checksum::wrong;
   std::uint16_t value = 0;
-  const auto [stop, error] = std::from_chars(end.data() + 2, end.data() + end.size(), value, 16);
-  if (!end.starts_with(" *") || error != std::errc{} || stop != end.data() + end.size()) return false;
-  line.resize(line.size() - checksum_characters);
-  return value == checksum(line);
+  const auto [stop, error] = std::from_chars(end.data() + mark.size(), end.data() + end.size(), value, 16);
+  if (error != std::errc{} || stop != end.data() + end.size()) return Checksum::wrong;
+  line.resize(begin);
+  return value == checksum(line) ? Checksum::right : Checksum::wrong;
 }
 
 // What the agent says about a line that it did not understand: whatever was asked was not done.
@@ -62,37 +72,43 @@ class StreamChannel final : public AgentChannel {
   Stream& stream() { return stream_; }
   asio::io_context& io() { return io_; }
 
- private:
-  bool send(std::string_view bytes) override {
-    boost::system::error_code error;
-    asio::write(stream_, asio::buffer(bytes), error);
-    return !error;
-  }
-
-  bool read_line(std::string& line, Clock::time_point deadline) override {
-    bool arrived = false;
-    bool over = false;
-    asio::async_read_until(stream_, input_, '\n', [&](const boost::system::error_code& error, std::size_t) {
-      over = true;
-      arrived = !error;
-    });
+  // One asynchronous operation, cancelled at the deadline; how it failed, if it did, is in error().
+  template <typename Start>
+  Io perform(Clock::time_point deadline, Start start) {
+    std::optional<boost::system::error_code> ended;
+    start([&ended](const boost::system::error_code& error, const auto&...) { ended = error; });
     io_.restart();
-    while (!over && io_.run_one_until(deadline) != 0) {
+    while (!ended && io_.run_one_until(deadline) != 0) {
     }
-    if (!over) {
+    if (!ended) {
       stream_.cancel();
       io_.run();
+      error_ = asio::error::timed_out;
+      return Io::timeout;
     }
-    if (!arrived) return false;
+    error_ = *ended;
+    return error_ ? Io::closed : Io::done;
+  }
+  const boost::system::error_code& error() const { return error_; }
+
+ private:
+  Io send(std::string_view bytes, Clock::time_point deadline) override {
+    return perform(deadline, [&](auto handler) { asio::async_write(stream_, asio::buffer(bytes), handler); });
+  }
+
+  Io read_line(std::string& line, Clock::time_point deadline) override {
+    const Io read = perform(deadline, [&](auto handler) { asio::async_read_until(stream_, input_, '\n', handler); });
+    if (read != Io::done) return read;
     std::istream in{&input_};
     std::getline(in, line);
     while (!line.empty() && line.back() == '\r') line.pop_back();
-    return true;
+    return Io::done;
   }
 
   asio::io_context io_;
   Stream stream_;
   asio::streambuf input_{longest_line};
+  boost::system::error_code error_;
 };
 
 Error cannot_open(std::string_view address, const boost::system::error_code& error) {
@@ -118,6 +134,10 @@ Result<std::unique_ptr<AgentChannel>> open_serial(std::string_view address, std:
   if (error) return cannot_open(address, error);
   termios settings{};
   const int descriptor = channel->stream().native_handle();
+  // Programs that keep to either custom leave each other alone; a closed descriptor takes both back.
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 || ioctl(descriptor, TIOCEXCL) != 0) {
+    return Error{fmt::format("{} is in use by another program", address), ErrorKind::machine};
+  }
   if (tcgetattr(descriptor, &settings) == 0) {
     cfmakeraw(&settings);
     tcsetattr(descriptor, TCSANOW, &settings);
@@ -134,8 +154,10 @@ Result<std::unique_ptr<AgentChannel>> open_tcp(std::string_view address, std::st
   boost::system::error_code error;
   Tcp::resolver resolver{channel->io()};
   const auto found = resolver.resolve(std::string{rest.substr(0, colon)}, std::string{rest.substr(colon + 1)}, error);
-  if (!error) asio::connect(channel->stream(), found, error);
   if (error) return cannot_open(address, error);
+  const auto deadline = Clock::now() + longest_connect;
+  channel->perform(deadline, [&](auto handler) { asio::async_connect(channel->stream(), found, handler); });
+  if (channel->error()) return cannot_open(address, channel->error());
   channel->stream().set_option(Tcp::no_delay{true}, error);
   return std::unique_ptr<AgentChannel>{std::move(channel)};
 }
@@ -169,33 +191,52 @@ Result<std::unique_ptr<AgentChannel>> AgentChannel::open(std::string_view addres
                  : address.starts_with(tcp)  ? open_tcp(address, address.substr(tcp.size()))
                                              : Result<std::unique_ptr<AgentChannel>>{no_address(address)};
   // Whatever half line the agent was in the middle of ends here; its answer to that, if any, has the number 0.
-  if (channel) channel.value()->send("\n");
+  if (channel) channel.value()->send("\n", Clock::now() + longest_send);
   return channel;
 }
 
 AgentChannel::Outcome AgentChannel::ask_once(std::string_view request, Timeout timeout, std::string& answer) {
-  const auto deadline = Clock::now() + timeout;
+  auto deadline = Clock::now() + timeout;
   const std::string mark = fmt::format("#{} ", sequence_ = sequence_ % 999'999'999 + 1);
   const std::string line = fmt::format("{}{}", mark, request);
-  if (!send(fmt::format("{} *{:04X}\n", line, checksum(line)))) {
-    answer = "the line is closed";
-    return Outcome::refused;
-  }
+  Io io = send(fmt::format("{} *{:04X}\n", line, checksum(line)), deadline);
   std::string heard;
-  while (read_line(heard, deadline)) {
-    const bool mine = heard.starts_with(mark);
-    if (!mine && !heard.starts_with("#0 err ")) continue;  // log, events, answers to what is given up
-    if (!checked(heard)) {
-      if (!mine) continue;
+  bool unreadable = false;
+  while (io == Io::done && (io = read_line(heard, deadline)) == Io::done) {
+    if (heard.starts_with("! hello ") && !request.starts_with("hello")) {
+      answer = "the board has started anew";
+      return Outcome::refused;
+    }
+    if (heard.starts_with("#0 err ")) {
+      // A line whose number could not be read: this one, or what stood on the line before it. If it was this one,
+      // nothing else will come.
+      unreadable = true;
+      deadline = std::min(deadline, Clock::now() + rest_after_unreadable);
+      continue;
+    }
+    if (!heard.starts_with(mark)) continue;  // log, events, answers to what is given up
+    const Checksum sum = take_checksum(heard);
+    answer = heard.substr(heard.find(' ') + 1);
+    const bool is_error = answer.starts_with("err ");
+    // The agent answers without a checksum where it could not read the request's.
+    if (sum == Checksum::wrong || (sum == Checksum::absent && !is_error)) {
       ++counters_.damaged;
       answer = "the answer was damaged";
       return Outcome::unknown;
     }
-    answer = heard.substr(heard.find(' ') + 1);
-    if (answer == "ok" || answer.starts_with("ok ")) return Outcome::answered;
-    if (answer.starts_with("err ")) answer.erase(0, 4);
+    if (!is_error) return Outcome::answered;
+    answer.erase(0, 4);
     if (!says_damaged(answer)) return Outcome::refused;
     ++counters_.damaged;
+    return Outcome::not_done;
+  }
+  if (io == Io::closed) {
+    answer = "the line is closed";
+    return Outcome::refused;
+  }
+  if (unreadable) {
+    ++counters_.damaged;
+    answer = "the request was damaged";
     return Outcome::not_done;
   }
   ++counters_.lost;
@@ -208,7 +249,7 @@ Result<Reply> AgentChannel::ask(std::string_view request, Timeout timeout, bool 
   for (int attempt = 1; attempt <= attempts; ++attempt) {
     if (attempt > 1) {
       ++counters_.retries;
-      send("\n");
+      send("\n", Clock::now() + longest_send);
     }
     switch (ask_once(request, timeout, answer)) {
       case Outcome::answered:

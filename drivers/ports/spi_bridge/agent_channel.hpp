@@ -44,21 +44,24 @@ class AgentChannel {
   };
 
   // "serial:PORT[@BAUD]" (115200) or "tcp:HOST:PORT". The error says what is wrong with the address, or which port
-  // could not be opened and why.
+  // could not be opened and why; a serial port that another program holds is left to it. A gateway that asks for a
+  // token is reached through a tunnel (ssh -L).
   static Result<std::unique_ptr<AgentChannel>> open(std::string_view address);
   virtual ~AgentChannel() = default;
 
   // `request` without its number. Asked again, up to three times in all, where the agent says that it did not do it
   // because the line was damaged on its way; and, only if `repeatable`, where the answer was damaged or did not come,
-  // since nobody knows then whether it was done. The error is the agent's code and words, or what happened to the line.
+  // since nobody knows then whether it was done. A board that starts anew meanwhile answers nothing any more: that is
+  // an error at once. The error is the agent's code and words, or what happened to the line.
   Result<Reply> ask(std::string_view request, Timeout timeout, bool repeatable = false);
 
   const Counters& counters() const { return counters_; }
 
  protected:
-  // What the transports are: bytes out, and a line in within the time that is left; false if there was none.
-  virtual bool send(std::string_view bytes) = 0;
-  virtual bool read_line(std::string& line, std::chrono::steady_clock::time_point deadline) = 0;
+  enum class Io : std::uint8_t { done, timeout, closed };
+  // What the transports are: bytes out and a line in, until a deadline.
+  virtual Io send(std::string_view bytes, std::chrono::steady_clock::time_point deadline) = 0;
+  virtual Io read_line(std::string& line, std::chrono::steady_clock::time_point deadline) = 0;
 
  private:
   enum class Outcome : std::uint8_t { answered, refused, not_done, unknown };

@@ -114,8 +114,7 @@ bool SpiBridge::send_line() {
       if (good && piece.miso != nullptr) piece.miso[i] = static_cast<std::uint8_t>(high << 4 | low);
     }
     if (!good) {
-      fail({fmt::format("board {} answered {} with \"{}\" where {} bytes were expected", board_, "spi", digits,
-                        piece.count),
+      fail({fmt::format("board {} answered spi with \"{}\" where {} bytes were expected", board_, digits, piece.count),
             ErrorKind::machine});
       return false;
     }

@@ -22,6 +22,9 @@ void set_mode(Gpio& gpio, unsigned pin, uint32_t mode) {
   gpio.MODER = (gpio.MODER & ~(uint32_t{3} << 2 * pin)) | mode << 2 * pin;
 }
 
+// For the compiler, which does not know that the DMA reads and writes memory.
+inline void memory_barrier() { asm volatile("" ::: "memory"); }
+
 void stop(DmaStream& stream) {
   stream.CR = 0;
   while ((stream.CR & enable) != 0) {
@@ -125,6 +128,7 @@ bool Stm32f405Port::start_dma(const uint8_t* mosi, uint8_t* miso, size_t count) 
   tx.M0AR = address_of(mosi != nullptr ? mosi : &zero);
   tx.NDTR = count;
   tx.CR = channel3 | from_memory | (mosi != nullptr ? memory_increments : 0);
+  memory_barrier();  // the bytes of `mosi` are in memory before the DMA looks
   rx.CR |= enable;
   tx.CR |= enable;
   constexpr uint32_t rx_by_dma = 1, tx_by_dma = 2;
@@ -138,6 +142,7 @@ bool Stm32f405Port::wait_dma(uint32_t timeout_us) {
     if (now_us() - start >= timeout_us) return false;
   }
   abort_dma();
+  memory_barrier();  // and those of `miso` are not read before it is done
   return true;
 }
 

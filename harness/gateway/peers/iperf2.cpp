@@ -183,6 +183,11 @@ awaitable<void> serve_udp(Session& session, Udp::socket socket) {
         co_await socket.async_receive_from(buffer(datagram), from, redirect_error(use_awaitable, error));
     if (error || count < UdpTransfer::header_size) continue;
     const Bytes received = Bytes{datagram}.first(count);
+    // Those that have ended make room; beyond that, a client that never ends its transfer is one too many.
+    if (transfers.size() >= clients_kept) {
+      std::erase_if(transfers, [&](const auto& one) { return one.second.ended() && one.first != from; });
+    }
+    if (transfers.size() >= clients_kept && !transfers.contains(from)) continue;
     UdpTransfer& transfer = transfers[from];
     if (transfer.ended() && id_of(received) >= 0) transfer = UdpTransfer{};
     const bool was_over = transfer.ended();
@@ -199,7 +204,6 @@ awaitable<void> serve_udp(Session& session, Udp::socket socket) {
                                      {"us", transfer.us()},
                                      {"mbit_s", mbit_s(transfer.bytes(), transfer.us())}});
     session.transfer_ended();
-    if (transfers.size() > clients_kept) transfers.clear();
   }
 }
 

@@ -2,8 +2,11 @@
 // of a request whose line is damaged.
 #include "drivers/ports/spi_bridge/spi_bridge.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "drivers/w5500/chip.hpp"
 #include "drivers/w5500/socket.hpp"
@@ -148,6 +151,34 @@ TEST_F(SpiBridgeTest, ARequestThatIsDamagedOnItsWayIsAskedAgain) {
   EXPECT_EQ(channel->counters().damaged, 1u);
 }
 
+TEST_F(SpiBridgeTest, AByteThatIsNoneOnItsWayIsAskedAgain) {
+  connect(nth(1, "spi", [](std::string line) {
+    line[line.size() / 2] = static_cast<char>(line[line.size() / 2] | 0x80);
+    return line;
+  }));
+  exchange({0x00, 0x0F, 0x04, 7});  // refused without a checksum, which could not be read
+  EXPECT_THAT(exchange({0x00, 0x0F, 0x00, 0}), ElementsAre(1, 2, 3, 7));
+  EXPECT_EQ(channel->counters().retries, 1u);
+}
+
+TEST_F(SpiBridgeTest, ABoardThatStartsAnewIsNotWaitedFor) {
+  connect({}, nth(1, "rx=", [](std::string) { return std::string{"! hello agent=1 board=b chip=W5500\r\n"}; }));
+  Octets miso(4);
+  EXPECT_FALSE(bridge->exchange(Octets{0x00, 0x0F, 0x04, 7}, miso, false, false));
+  EXPECT_THAT(bridge->failure()->message, HasSubstr("the board has started anew"));
+}
+
+TEST_F(SpiBridgeTest, ALineThatIsClosedIsSaidToBe) {
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::acceptor acceptor{io, {boost::asio::ip::address_v4::loopback(), 0}};
+  auto opened = AgentChannel::open("tcp:127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()));
+  ASSERT_TRUE(opened);
+  acceptor.accept().close();
+  const auto answer = opened.value()->ask("hello", 5s, true);
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().message, HasSubstr("the line is closed"));
+}
+
 TEST_F(SpiBridgeTest, AReadWhoseAnswerIsDamagedIsAskedAgain) {
   connect({}, nth(1, "rx=", flip));
   EXPECT_THAT(exchange({0x00, 0x39, 0x00, 0x00}), ElementsAre(1, 2, 3, 4));
@@ -183,6 +214,18 @@ TEST(AgentChannel, APortThatCannotBeOpenedIsNamed) {
   const auto opened = AgentChannel::open("serial:/nonexistent/tty");
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().message, HasSubstr("serial:/nonexistent/tty cannot be opened: No such file"));
+}
+
+TEST(AgentChannel, APortThatAnotherProgramHoldsIsLeftToIt) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_TRUE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+  const std::string address = std::string{"serial:"} + ptsname(terminal);
+  const auto first = AgentChannel::open(address);
+  ASSERT_TRUE(first) << first.error().message;
+  const auto second = AgentChannel::open(address);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("in use by another program"));
+  close(terminal);
 }
 
 TEST(AgentChannel, ReplyGivesItsValuesByKey) {

@@ -139,9 +139,26 @@ TEST_F(ReplayTest, AFileThatIsNoTranscriptSaysWhereAndWhatWasExpected) {
   EXPECT_THAT(wrong(head + "set chip\n"), HasSubstr("expected NAME=VALUE"));
   EXPECT_THAT(wrong(head + "set fault.link_loss=ppm=1\n"), HasSubstr("no setting of the chip"));
   EXPECT_THAT(wrong(head + "set chip.quirk.none=1\n"), HasSubstr("chip.quirk.none"));
-  for (const char* line : {"x S", "-5", "5 Q", "5 S 1", "5 X 4 00 00", "5 X 9 0 0", "5 X 9 00 0000", "5 X 9 zz 00",
-                           "5 X 9 .0", "5 X 9 .99999999999", "5 X 9 . .", "5 A 4 00", "5 A 9 !", "5 F x", "5 C on",
-                           "5 S\n4 D", "5 X 9 00 00\n8 D", "5 F 0", "5 A 9 00\n6 F 0"}) {
+  for (const char* line : {"x S",
+                           "-5",
+                           "-5 S",
+                           "5 Q",
+                           "5 S 1",
+                           "5 X 4 00 00",
+                           "5 X 9 0 0",
+                           "5 X 9 00 0000",
+                           "5 X 9 zz 00",
+                           "5 X 9 .0",
+                           "5 X 9 .99999999999",
+                           "5 X 9 . .",
+                           "5 A 4 00",
+                           "5 A 9 !",
+                           "5 F x",
+                           "5 C on",
+                           "5 S\n4 D",
+                           "5 X 9 00 00\n8 D",
+                           "5 F 0",
+                           "5 A 9 00\n6 F 0"}) {
     EXPECT_NE(wrong(head + line + "\n"), "") << line;
   }
 }

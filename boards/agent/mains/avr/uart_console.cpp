@@ -44,9 +44,9 @@ void UartConsole::write(const uint8_t* data, size_t count) {
 }
 
 bool UartConsole::take_overrun() {
-  const bool lost = overrun;
-  overrun = false;
-  return lost;
+  if (!overrun) return false;
+  overrun = false;  // one that comes in between is told with this one
+  return true;
 }
 
 void UartConsole::wait(uint32_t timeout_us) {
