@@ -158,7 +158,7 @@ def test_a_peer_that_never_reads_is_given_up(online, peer):
     listening = peer.listen()
     transmission = online.start("tcp-send", ip=peer.ip, port=listening.port, bytes=10 << 20, within=60)
     answer = transmission.outcome()
-    assert answer.code == "space-timeout"
+    assert answer.code in ("space-timeout", "send-timeout")  # before the next SEND, or in the one that finds no window
     assert answer.number("bytes") < 10 << 20
 
 

@@ -12,6 +12,7 @@ import typer
 
 from wizloop.cli import (
     bench,
+    board,
     compare,
     control,
     explain,
@@ -47,6 +48,7 @@ app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)
 app.command("serve", context_settings=serve.CONTEXT)(serve.serve)
 app.command("control")(control.control)
+app.add_typer(board.app, name="board")
 app.command("test", context_settings=test.CONTEXT)(test.test)
 app.command("peer", context_settings=peer.CONTEXT)(peer.peer)
 

@@ -20,7 +20,7 @@ from wizloop.dut.address import Address, ModelAddress, SerialAddress
 from wizloop.dut.agent import Agent, Request
 from wizloop.dut.controls import Button, Cable, ModelSurroundings, Power
 from wizloop.dut.host import Host
-from wizloop.dut.line import Line, RawLog
+from wizloop.dut.line import Line, LineLost, RawLog
 from wizloop.dut.model import ModelChip, ModelLine
 from wizloop.dut.protocol import Answer, Event, Fields
 from wizloop.dut.serial_line import SerialLine, SerialOptions
@@ -161,7 +161,7 @@ class Device:
 
     def cycle_power(self, off_s: float = 1.0) -> Fields:
         """Off and on again, until it has greeted; the greeting."""
-        self._need(self.surroundings.power, "power").cycle(off_s)
+        self._need(self.surroundings.power, "power").cycle(off_s, self.line.pause)
         return self._greeting(off_s + BOOT_S)
 
     def press_reset(self) -> Fields:
@@ -170,7 +170,12 @@ class Device:
         return self._greeting(BOOT_S)
 
     def _greeting(self, within: float) -> Fields:
-        self.hello = self.wait_for_event("hello", within).fields
+        """A line that went away with the power has missed the greeting, and asks."""
+        try:
+            self.hello = self.wait_for_event("hello", within).fields
+        except LineLost:
+            self.agent.restarts += 1
+            self.hello = self.agent.resync(within * self.agent.scale)
         return self.hello
 
     def _need(self, control: Control | None, need: str) -> Control:
@@ -207,6 +212,7 @@ def open_device(
     *,
     name: str = "",
     surroundings: Surroundings = Surroundings(),
+    scale: float = 1.0,
     serial: SerialOptions = SerialOptions(),
     seed: int = 1,
     settings: Mapping[str, object] | None = None,
@@ -227,7 +233,7 @@ def open_device(
         else TcpLine(address, own_host, log)
     )
     # Answers to an earlier client may still be on the way: another number for each.
-    agent = Agent(line, first_sequence=random.randrange(1, 100_000_000))
+    agent = Agent(line, first_sequence=random.randrange(1, 100_000_000), scale=scale)
     device = Device(name or str(address), agent, surroundings)
     if host is None:
         device.on_close.append(own_host.close)

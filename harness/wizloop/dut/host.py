@@ -7,6 +7,7 @@ host.wait_readable(line, deadline)   # calls on_connection() meanwhile
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import time
 from collections.abc import Callable
@@ -31,6 +32,11 @@ class Host:
     def unwatch(self, file: Any) -> None:
         self._selector.unregister(file)
 
+    def forget(self, file: Any) -> None:
+        """As unwatch(), also where it is not watched any more, or closed."""
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(file)
+
     def wait(self, file: Any, events: int, deadline: float) -> bool:
         """Until `file` is ready, serving all that is watched; False if it is not until then."""
         ready = False
@@ -53,6 +59,12 @@ class Host:
         """Waits for the first event, if there is one until then, and handles what is ready."""
         for key, events in self._selector.select(at_most_s):
             key.data(events)
+
+    def pause(self, seconds: float) -> None:
+        """So long, serving all that is watched."""
+        end = self.now() + seconds
+        while (left := end - self.now()) > 0:
+            self.serve(left)
 
     def close(self) -> None:
         self._selector.close()

@@ -82,6 +82,10 @@ class Line(ABC):
         """What has come, as soon as there is some; nothing if there is none until then. LineLost."""
 
     @abstractmethod
+    def pause(self, seconds: float) -> None:
+        """Lets time pass without a look at the line, which may be dead meanwhile."""
+
+    @abstractmethod
     def close(self) -> None:
         """Leaves nothing behind. May be called twice."""
 

@@ -61,6 +61,9 @@ class ModelLine(Line):
             self.log.add(self.now(), False, data)
         return data
 
+    def pause(self, seconds: float) -> None:
+        self.receive(self.now() + seconds)
+
     def close(self) -> None:
         if self._open:
             self._open = False

@@ -50,8 +50,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dut",
         action="append",
         metavar="ADDRESS",
-        help="where tests run: model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, or the name of a board of the inventory; "
-        f"may be repeated (default: {DEFAULT})",
+        help="where tests run: model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, or the name of a board of the inventory "
+        f"(default: {DEFAULT}); may be repeated",
     )
     group.addoption("--inventory", metavar="FILE", help="the boards there are (default: as `wizloop board list` says)")
     group.addoption("--why", action="store_true", help="list each skipped test with what its board lacks")
@@ -111,13 +111,11 @@ def _needs_of(item: pytest.Item) -> frozenset[str]:
 
 
 @pytest.fixture
-def peer(dut: Device) -> Iterator[Peer]:
+def peer(request: pytest.FixtureRequest, dut: Device) -> Iterator[Peer]:
     """Who is at the far end of the board's cable."""
-    from wizloop.dut.stands import peer_of
-
     if why := dut.why_not(frozenset({"host"})):
         pytest.skip(f"{dut.name} has no {why}")
-    far_end = peer_of(dut)
+    far_end = stands_of(request.config).peer_of(dut)
     yield far_end
     far_end.close()
 

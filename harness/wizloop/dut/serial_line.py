@@ -167,12 +167,15 @@ class SerialLine(Line):
         self.log.add(self.now(), False, data)
         return data
 
+    def pause(self, seconds: float) -> None:
+        self._host.pause(seconds)
+
     def pulse_dtr(self) -> None:
         """The reset of boards that have it on DTR. The line listens meanwhile."""
         port = self._opened()
         try:
             port.serial.dtr = not self._options.dtr
-            self._host.serve(PULSE_S)
+            self._host.pause(PULSE_S)
             port.serial.dtr = self._options.dtr
         except OSError as error:
             raise InfrastructureError(f"{self.name} has no DTR: {error.strerror}") from error
@@ -202,4 +205,4 @@ class SerialLine(Line):
             except InfrastructureError as still:
                 if self.now() >= deadline:
                     return LineLost(f"{why}, and was not back within {self._back_within_s:g} s: {still}")
-            self._host.serve(LOOK_EACH_S)
+            self._host.pause(LOOK_EACH_S)

@@ -68,6 +68,9 @@ class TcpLine(Line):
         self.log.add(self.now(), False, data)
         return data
 
+    def pause(self, seconds: float) -> None:
+        self._host.pause(seconds)
+
     def close(self) -> None:
         if self._socket is not None:
             self._socket.close()

@@ -1,0 +1,153 @@
+"""`wizloop board`: the boards of the inventory."""
+
+from __future__ import annotations
+
+import json as json_text
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from wizloop.cli import output
+from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
+
+if TYPE_CHECKING:
+    from wizloop.dut.address import Address
+
+app = typer.Typer(help="The boards of the inventory: list, check, add.", no_args_is_help=True)
+
+InventoryOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        envvar="WIZLOOP_INVENTORY",
+        help="A TOML file of boards; default: one of the user's own (`wizloop board list` says where).",
+    ),
+]
+JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="The same as JSON.")]
+
+
+def _print(line: str) -> None:
+    output.console(output.width()).print(Text(line))
+
+
+@app.command("list")
+def list_boards(inventory: InventoryOption = None, json: JsonOption = None) -> None:
+    """The boards there are, with what stands around each."""
+    from wizloop.dut import inventory as inventories
+
+    loaded = inventories.load(inventory)
+    rows = []
+    for board in loaded.boards:
+        around = board.surroundings
+        has = {
+            "power": around.power,
+            "reset": around.button,
+            "cable": around.cable,
+            "host_ip": around.host_ip,
+            "inbound": around.reachable or around.forwards,
+        }
+        offered = [name for name, there in has.items() if there]
+        rows.append({"name": board.name, "address": str(board.address), "profile": board.profile, "has": offered})
+        profile = f"  as {board.profile}" if board.profile else ""
+        _print(f"{board.name}  {board.address}{profile}  {', '.join(offered)}".rstrip())
+    _print(f"{len(rows)} boards in {loaded.file}" + ("" if loaded.file.exists() else ", which does not exist yet"))
+    if json is not None:
+        output.write_json(json, {"file": str(loaded.file), "boards": rows})
+
+
+@app.command("check")
+def check(
+    names: Annotated[list[str] | None, typer.Argument(help="Boards; default: all.")] = None,
+    inventory: InventoryOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Probe boards: does each answer, is its chip there, is its link up? Exit code 5 if one is not well."""
+    from wizloop.dut import health
+    from wizloop.dut import inventory as inventories
+
+    loaded = inventories.load(inventory)
+    chosen = [loaded.find(name) for name in names] if names else list(loaded.boards)
+    if not chosen:
+        raise NothingMeasured(f"there is no board in {loaded.file}: `wizloop board add NAME` writes one")
+    results = []
+    for board in chosen:
+        result = health.check(board)
+        results.append(result)
+        link = f"  {result.link}" if result.ok else ""
+        _print(f"{result.name}  {'ok' if result.ok else 'NOT WELL'}  {result.said}{link}")
+    if json is not None:
+        output.write_json(json, {"boards": [asdict(result) for result in results]})
+    if ill := [result.name for result in results if not result.ok]:
+        raise InfrastructureError(f"not well: {', '.join(ill)}")
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="What the board is called from now on.")],
+    address: Annotated[
+        str | None, typer.Argument(help="serial:PORT[@BAUD] or tcp:HOST:PORT; default: looks for it.")
+    ] = None,
+    baud: Annotated[int, typer.Option(metavar="N", help="With which serial ports are looked through.")] = 115_200,
+    inventory: InventoryOption = None,
+) -> None:
+    """Find a board that runs the agent, and write its entry: under a name of its port that stays."""
+    from wizloop.dut import inventory as inventories
+
+    loaded = (
+        inventories.load(inventory) if inventory is None or inventory.exists() else inventories.parse("", inventory)
+    )
+    if any(board.name == name for board in loaded.boards):
+        raise UsageError(f"{loaded.file} has a board {name} already")
+    found, profile = _asked(address) if address else _looked_for(baud, {board.address for board in loaded.boards})
+    entry = f'[[board]]\nname = "{name}"\naddress = {json_text.dumps(str(found))}\n'
+    if profile:
+        entry += f'profile = "{profile}"\n'
+    before = loaded.file.read_text(encoding="utf-8") if loaded.file.exists() else ""
+    text = before + ("\n" if before else "") + entry
+    inventories.parse(text, loaded.file)  # what is written can be read
+    loaded.file.parent.mkdir(parents=True, exist_ok=True)
+    loaded.file.write_text(text, encoding="utf-8")
+    _print(f"added {name}: {found}" + (f", as {profile}" if profile else "") + f", to {loaded.file}")
+
+
+def _asked(text: str) -> tuple[Address, str]:
+    """The board at an address, which must answer; its profile, if one has its name."""
+    from wizloop import boards
+    from wizloop.dut.address import ModelAddress, SerialAddress, parse_address
+    from wizloop.dut.device import open_device
+    from wizloop.dut.serial_line import stable_name
+
+    address = parse_address(text)
+    if isinstance(address, ModelAddress):
+        raise UsageError(f"{address} is always there, and needs no entry")
+    with open_device(address) as device:
+        who = device.board
+    if isinstance(address, SerialAddress):
+        address = SerialAddress(stable_name(address.port), address.baud)
+    return address, who if who in boards.names() else ""
+
+
+def _looked_for(baud: int, known: set[Address]) -> tuple[Address, str]:
+    """The only board among the serial ports that is not in the inventory yet."""
+    from serial.tools import list_ports
+
+    from wizloop.dut.address import SerialAddress
+    from wizloop.dut.serial_line import stable_name
+
+    found, silent = [], []
+    for port in list_ports.comports():
+        if SerialAddress(stable_name(port.device), baud) in known:
+            continue
+        try:
+            found.append(_asked(f"serial:{port.device}@{baud}"))
+        except InfrastructureError as error:
+            silent.append(f"{port.device}: {error}")
+    if not found:
+        there = "\n  ".join(silent) or "there is no serial port that is not in the inventory"
+        raise NothingMeasured(f"no board answers at {baud} baud; give its address, or --baud\n  {there}")
+    if len(found) > 1:
+        raise UsageError(f"several boards answer, give the address of one: {', '.join(str(each) for each, _ in found)}")
+    return found[0]

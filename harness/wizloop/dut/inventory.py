@@ -1,0 +1,238 @@
+"""The boards there are: one TOML file, `[[board]]` for each.
+
+    [[board]]
+    name = "b1"
+    address = "serial:usb:A5069RR4@1000000"     # a name that stays, not /dev/ttyUSB0
+    profile = "w55rp20"                         # its board file: what the model predicts for it
+    power = { off = "uhubctl -l 1-1 -p 2 -a off", on = "uhubctl -l 1-1 -p 2 -a on" }
+    cable = { unplug = "http://relay/off?3", replug = "http://relay/on?3" }
+    host_ip = "192.168.1.10"                    # by which it reaches this machine
+    reachable = true                            # this machine opens connections to it
+
+KEYS has each key with its form. A mistake is told with file, board, key, and what
+was expected.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wizloop.dut.address import Address, SerialAddress, parse_address
+from wizloop.dut.controls import ServedBoard, SwitchedButton, SwitchedCable, SwitchedPower
+from wizloop.dut.device import Surroundings
+from wizloop.dut.serial_line import SerialOptions
+from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
+from wizloop.simulator import near
+
+VARIABLE = "WIZLOOP_INVENTORY"
+
+# Each key of a board with what it is, for messages.
+KEYS: Mapping[str, str] = {
+    "name": "letters, digits, '-', '_' and '.'",
+    "address": "serial:PORT[@BAUD] or tcp:HOST:PORT",
+    "profile": "the name of a board file",
+    "dtr": "true or false: the level of DTR",
+    "rts": "true or false: the level of RTS",
+    "slowness": "a number from 0.1 to 1000: how much longer it may take than a fast board",
+    "control": "HOST:PORT of the control port of `wizloop serve`",
+    "power": 'a table { off = "...", on = "..." } of shell commands or http:// addresses',
+    "reset": 'a table { press = "..." } of a shell command or http:// address',
+    "cable": 'a table { unplug = "...", replug = "..." } of shell commands or http:// addresses',
+    "host_ip": "the IPv4 address by which the board reaches this machine",
+    "reachable": "true or false: this machine opens connections to the board's own address",
+    "forwards": 'a list of "tcp:BOARD_PORT=HOST:PORT" or "udp:...": where ports of the board are found',
+    "dhcp": "true or false: a server gives addresses on its network",
+    "lan": "true or false: it shares an Ethernet with this machine, which may serve its DHCP and DNS",
+}
+ACTIONS: Mapping[str, tuple[str, ...]] = {"power": ("off", "on"), "reset": ("press",), "cable": ("unplug", "replug")}
+
+
+@dataclass(frozen=True)
+class Board:
+    name: str
+    address: Address
+    profile: str = ""
+    slowness: float = 3.0
+    serial: SerialOptions = SerialOptions()
+    surroundings: Surroundings = field(default_factory=Surroundings)
+
+
+@dataclass(frozen=True)
+class Inventory:
+    file: Path
+    boards: tuple[Board, ...]
+
+    def find(self, name: str) -> Board:
+        for board in self.boards:
+            if board.name == name:
+                return board
+        names = [board.name for board in self.boards]
+        there = ", ".join(names) or "none"
+        raise NothingMeasured(f"{self.file} has no board '{name}'{near(name, names)}: it has {there}")
+
+    def of_address(self, address: Address) -> Board | None:
+        """What the inventory says of a board that was given by its address."""
+        return next((board for board in self.boards if board.address == address), None)
+
+
+def default_file() -> Path:
+    """WIZLOOP_INVENTORY, or a file of the user's own."""
+    if chosen := os.environ.get(VARIABLE):
+        return Path(chosen)
+    settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(settings) / "wizloop" / "boards.toml"
+
+
+def load(file: Path | None = None) -> Inventory:
+    """That file; the default one may be missing, which is an inventory without boards."""
+    path = file or default_file()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if file is None and VARIABLE not in os.environ:
+            return Inventory(path, ())
+        raise UsageError(f"there is no inventory {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InfrastructureError(f"cannot read {path}: {error}") from error
+    return parse(text, path)
+
+
+def parse(text: str, file: Path) -> Inventory:
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file}: {error}") from error
+    tables = raw.pop("board", [])
+    if raw or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise UsageError(f"{file}: {', '.join(raw) or 'board'} is not expected, only [[board]] tables are")
+    boards: list[Board] = []
+    for number, table in enumerate(tables, 1):
+        board = _board(table, f"{file}: board {table.get('name', number)}")
+        if any(other.name == board.name for other in boards):
+            raise UsageError(f"{file}: there are two boards {board.name}")
+        boards.append(board)
+    return Inventory(file, tuple(boards))
+
+
+class _Table:
+    """One board's table; says what is wrong with a key."""
+
+    def __init__(self, raw: Mapping[str, Any], where: str) -> None:
+        self._raw = raw
+        self._where = where
+        for key in raw:
+            if key not in KEYS:
+                raise UsageError(f"{where}: unknown key {key}{near(key, list(KEYS))}, expected {', '.join(KEYS)}")
+
+    def wrong(self, key: str) -> UsageError:
+        return UsageError(f"{self._where}: {key} = {self._raw.get(key)!r}, expected {KEYS[key]}")
+
+    def text(self, key: str, default: str | None = "") -> str:
+        value = self._raw.get(key, default)
+        if not isinstance(value, str) or (default is None and not value):
+            raise self.wrong(key)
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self._raw.get(key, default)
+        if not isinstance(value, bool):
+            raise self.wrong(key)
+        return value
+
+    def number(self, key: str, default: float, least: float, most: float) -> float:
+        value = self._raw.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise self.wrong(key)
+        return float(value)
+
+    def actions(self, key: str) -> tuple[str, ...] | None:
+        value = self._raw.get(key)
+        if value is None:
+            return None
+        wanted = ACTIONS[key]
+        if not isinstance(value, dict) or value.keys() != set(wanted):
+            raise self.wrong(key)
+        if not all(isinstance(value[action], str) and value[action] for action in wanted):
+            raise self.wrong(key)
+        return tuple(value[action] for action in wanted)
+
+    def forwards(self) -> dict[tuple[str, int], tuple[str, int]]:
+        value = self._raw.get("forwards", [])
+        if not isinstance(value, list):
+            raise self.wrong("forwards")
+        return dict(self._forward(each) for each in value)
+
+    def _forward(self, text: object) -> tuple[tuple[str, int], tuple[str, int]]:
+        left, _, right = str(text).partition("=")
+        protocol, _, port = left.partition(":")
+        host, _, host_port = right.rpartition(":")
+        if protocol not in ("tcp", "udp") or not host or not _is_port(port) or not _is_port(host_port):
+            raise self.wrong("forwards")
+        return (protocol, int(port)), (host, int(host_port))
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text) <= 0xFFFF
+
+
+def _board(raw: Mapping[str, Any], where: str) -> Board:
+    table = _Table(raw, where)
+    name = table.text("name", None)
+    if not all(char.isascii() and (char.isalnum() or char in "-_.") for char in name):
+        raise table.wrong("name")
+    try:
+        address = parse_address(table.text("address", None))
+    except (UsageError, NothingMeasured) as error:
+        raise UsageError(f"{where}: address: {error}") from error
+    if not isinstance(address, SerialAddress) and ("dtr" in raw or "rts" in raw):
+        raise UsageError(f"{where}: dtr and rts are levels of a serial port, and {address} is none")
+    return Board(
+        name=name,
+        address=address,
+        profile=table.text("profile"),
+        slowness=table.number("slowness", 3.0, 0.1, 1000),
+        serial=SerialOptions(dtr=table.flag("dtr", True), rts=table.flag("rts", True)),
+        surroundings=_surroundings(table, name),
+    )
+
+
+def _surroundings(table: _Table, name: str) -> Surroundings:
+    served = _served(table, name)
+    power, reset, cable = table.actions("power"), table.actions("reset"), table.actions("cable")
+    host_ip = table.text("host_ip")
+    if host_ip and not _is_address(host_ip):
+        raise table.wrong("host_ip")
+    return Surroundings(
+        power=SwitchedPower(off=power[0], on=power[1]) if power else served,
+        button=SwitchedButton(reset[0]) if reset else served,
+        cable=SwitchedCable(*cable) if cable else served,
+        host_ip=host_ip,
+        forwards=table.forwards() or None,
+        reachable=table.flag("reachable", False),
+        dhcp=table.flag("dhcp", False),
+        lan=table.flag("lan", False),
+    )
+
+
+def _served(table: _Table, name: str) -> ServedBoard | None:
+    control = table.text("control")
+    if not control:
+        return None
+    host, _, port = control.rpartition(":")
+    if not host or not _is_port(port):
+        raise table.wrong("control")
+    return ServedBoard(host.strip("[]"), int(port), name)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
