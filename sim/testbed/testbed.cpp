@@ -197,14 +197,14 @@ Account Testbed::awaited() const {
 }
 
 std::optional<Error> Testbed::finish_files() {
-  if (pcap_) {
-    if (const auto error = pcap_->close()) return error;
-  }
-  if (recorder_) {
-    if (const auto error = recorder_->close()) return error;
-  }
-  if (text_trace_) return text_trace_->close();
-  return std::nullopt;
+  std::optional<Error> first;
+  const auto note = [&](std::optional<Error> error) {
+    if (!first) first = std::move(error);
+  };
+  if (pcap_) note(pcap_->close());
+  if (recorder_) note(recorder_->close());
+  if (text_trace_) note(text_trace_->close());
+  return first;
 }
 
 }  // namespace wizloop::testbed

@@ -111,7 +111,7 @@ class Testbed final : private bus::AwaitedSource {
 
   // Why the capture ends before its time; null as long as it does not.
   const Error* capture_error() const { return pcap_ ? pcap_->error() : nullptr; }
-  // Flushes captures and traces, once. The error says which file could not be written.
+  // Flushes captures and traces, all of them, once. The error says which file, the first one, could not be written.
   std::optional<Error> finish_files();
 
  private:
