@@ -71,7 +71,7 @@ Rack::Rack(ServeOptions options, Say say)
 }
 
 Rack::~Rack() {
-  if (options_.ready_file) {
+  if (ready_file_written_) {
     std::error_code ignored;
     std::filesystem::remove(*options_.ready_file, ignored);
   }
@@ -112,7 +112,7 @@ std::optional<Error> Rack::open_bridge() {
   return std::nullopt;
 }
 
-std::optional<Error> Rack::say_ready() const {
+std::optional<Error> Rack::say_ready() {
   nlohmann::json all{{"pid", ::getpid()}, {"speed", options_.speed}, {"net", bridge_ ? bridge_->name() : "none"}};
   std::vector<std::string> lines;
   for (const auto& board : boards_) {
@@ -139,6 +139,7 @@ std::optional<Error> Rack::say_ready() const {
   }
   if (options_.ready_file) {
     if (auto failed = write_file(*options_.ready_file, all.dump(2) + '\n')) return failed;
+    ready_file_written_ = true;
   }
   for (const std::string& line : lines) say_(line);
   return std::nullopt;

@@ -39,7 +39,7 @@ class Rack final : private ControlledRack {
   // Opens all ports, and switches the boards on. The error leaves nothing behind.
   std::optional<Error> set_up();
   // One line for each board and one for all of them, and the ready file.
-  std::optional<Error> say_ready() const;
+  std::optional<Error> say_ready();
   void serve();
 
  private:
@@ -48,6 +48,7 @@ class Rack final : private ControlledRack {
   std::optional<Error> open_bridge();
 
   ServeOptions options_;
+  bool ready_file_written_ = false;  // by this one: another one's is not removed
   Say say_;
   boost::asio::io_context io_;
   boost::asio::signal_set signals_{io_, SIGTERM, SIGINT, SIGHUP};  // from before there is anything to be left behind

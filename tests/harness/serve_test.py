@@ -242,6 +242,14 @@ def test_two_boards_talk_over_their_switch() -> None:
         assert served.command("status b").startswith("ok board=b power=on")
 
 
+def test_one_that_fails_to_start_leaves_the_ready_file_of_the_other_alone(tmp_path: Path) -> None:
+    file = tmp_path / "ready.json"
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--ready-file", str(file)) as served:
+        second = refused("--board", BOARD, "--tcp", served.board()["tcp"], "--ready-file", str(file))
+        assert second.returncode == 5 and "in use" in second.stderr
+        assert json.loads(file.read_text())["pid"] == served.process.pid
+
+
 def test_killed_process_leaves_a_link_that_the_next_one_takes_over(tmp_path: Path) -> None:
     link = tmp_path / "board"
     with serve("--board", BOARD, "--serial", str(link)) as first:

@@ -1,5 +1,7 @@
 #include "harness/gateway/rack.hpp"
 
+#include <fstream>
+
 #include "gateway_test.hpp"
 
 namespace wizloop::gateway {
@@ -43,6 +45,20 @@ TEST(Rack, SaysWhichBoardFileIsWrong) {
   ASSERT_TRUE(failed);
   EXPECT_THAT(failed->message, testing::StartsWith("board b1: "));
   EXPECT_THAT(failed->message, testing::HasSubstr("no/such.toml"));
+}
+
+TEST(Rack, LeavesTheReadyFileOfAnotherOneAlone) {
+  const TestFolder folder;
+  const auto file = folder / "ready.json";
+  std::ofstream{file} << "of another one";
+  {
+    const std::string name = file.string();
+    Rack rack{
+        parse_serve_options(std::vector<std::string_view>{"--board", "no/such.toml", "--ready-file", name}).value(),
+        [](const std::string&) {}};
+    EXPECT_TRUE(rack.set_up());
+  }
+  EXPECT_TRUE(std::filesystem::exists(file));
 }
 
 }  // namespace
