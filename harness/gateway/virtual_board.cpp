@@ -133,6 +133,7 @@ bool VirtualBoard::reset() {
 void VirtualBoard::start_firmware() {
   board_->restart();
   line_busy_until_ = site_.queue.now();
+  crashed_ = false;
   firmware_ = std::make_unique<Fiber>(site_.queue, [this] { run_firmware(); });
 }
 
@@ -144,8 +145,19 @@ void VirtualBoard::run_firmware() {
       tell_news();
     }
   } catch (const bus::FirmwareHangs&) {
-    site_.say(fmt::format("error board={} the firmware hangs; reset or power it off and on", options_.name));
+    crash("hangs");
+  } catch (const FiberStopped&) {
+    throw;
+  } catch (const std::exception& error) {
+    crash(fmt::format("has crashed: {}", error.what()));
+  } catch (...) {
+    crash("has crashed");
   }
+}
+
+void VirtualBoard::crash(std::string_view why) {
+  crashed_ = true;
+  site_.say(fmt::format("error board={} the firmware {}; reset or power it off and on", options_.name, why));
 }
 
 void VirtualBoard::plug(bool in) {
@@ -161,8 +173,9 @@ std::string VirtualBoard::status() {
   tell_news();
   const Findings& findings = board_->testbed().findings();
   const bool on = console_.powered();
-  return fmt::format("board={} power={} cable={} console={} clients={} up_ms={} typed_lost={} findings={}",
-                     options_.name, on ? "on" : "off", plugged_ ? "in" : "out",
+  const std::string_view firmware = firmware_ == nullptr ? "stopped" : crashed_ ? "crashed" : "running";
+  return fmt::format("board={} power={} firmware={} cable={} console={} clients={} up_ms={} typed_lost={} findings={}",
+                     options_.name, on ? "on" : "off", firmware, plugged_ ? "in" : "out",
                      console_.holder().empty() ? "free" : console_.holder(), console_.clients(),
                      on ? (site_.queue.now() - powered_since_) / 1ms : 0, board_->console().counters().lost,
                      findings.all().size());

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "harness/board/sim_board.hpp"
 #include "harness/gateway/console.hpp"
@@ -76,6 +77,7 @@ class VirtualBoard final : private ConsoleBoard, private agent::StatsSource {
   std::optional<Error> open_ports();
   void start_firmware();
   void run_firmware();
+  void crash(std::string_view why);
   void tell_news();
 
   std::size_t type(std::span<const std::uint8_t> bytes) override;
@@ -94,6 +96,7 @@ class VirtualBoard final : private ConsoleBoard, private agent::StatsSource {
   Instant line_busy_until_{};
   Instant powered_since_{};
   bool plugged_ = true;
+  bool crashed_ = false;  // the firmware, until it starts again
   std::size_t findings_told_ = 0;
   bool file_error_told_ = false;
   std::optional<TcpPort> tcp_;

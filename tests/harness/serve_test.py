@@ -219,7 +219,7 @@ def test_power_reset_and_cable_by_the_control_port() -> None:
             assert console.next_line().startswith("! hello")
             assert console.ask("hello", 7).startswith("#7 ok")
         done = subprocess.run([*WIZLOOP, "control", served.control, "status"], capture_output=True, text=True, timeout=SECONDS)
-        assert done.returncode == 0 and done.stdout.startswith(f"ok board={BOARD} power=on cable=in")
+        assert done.returncode == 0 and done.stdout.startswith(f"ok board={BOARD} power=on firmware=running cable=in")
         failed = subprocess.run([*WIZLOOP, "control", served.control, "fly"], capture_output=True, text=True, timeout=SECONDS)
         assert failed.returncode == 1 and failed.stdout.startswith("err unknown")
 
