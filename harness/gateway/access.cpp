@@ -16,6 +16,13 @@ namespace {
 
 constexpr std::string_view token_verb = "token ";
 
+// A port on [::] sees clients with IPv4 as ::ffff:127.0.0.1.
+bool is_loopback(const boost::asio::ip::address& address) {
+  const bool mapped = address.is_v6() && address.to_v6().is_v4_mapped();
+  return mapped ? boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback()
+                : address.is_loopback();
+}
+
 }  // namespace
 
 Result<Endpoint> parse_endpoint(std::string_view text, std::string_view option) {
@@ -89,8 +96,12 @@ Result<std::optional<Token>> load_token(const std::optional<std::filesystem::pat
   return std::optional<Token>{std::move(token).value()};
 }
 
+const Token* token_for_client(const Endpoint& client, const Token* token) {
+  return is_loopback(client.address()) ? nullptr : token;
+}
+
 Result<const Token*> token_for(const Endpoint& at, const Token* token, std::string_view option) {
-  if (at.address().is_loopback()) return static_cast<const Token*>(nullptr);
+  if (is_loopback(at.address())) return static_cast<const Token*>(nullptr);
   if (token == nullptr) {
     return Error{
         fmt::format("{} {}: can be reached from other machines, so it needs a token; give one with --token-file or "

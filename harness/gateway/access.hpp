@@ -1,7 +1,8 @@
-// Who may connect: HOST:PORT as a user gives it, and the token that everybody needs who is not on this machine.
+// Who may connect: HOST:PORT as a user gives it, and the token that everybody needs who does not come over loopback.
 //
-// Ports are opened on loopback unless the user names another address, and then only with a token. Such a client sends
-// "token TOKEN" as its first line; until then nothing is told it, and nothing of it reaches a board.
+// Ports are opened on loopback unless the user names another address, and then only with a token. Each client of such a
+// port whose own address is not a loopback one sends "token TOKEN" as its first line; until then nothing is told it,
+// and nothing of it reaches a board. Clients on loopback send none, whatever the port listens on.
 //
 //   Result<Endpoint> at = parse_endpoint("127.0.0.1:0", "--tcp");
 //   Result<Token> token = load_token(file);
@@ -47,8 +48,10 @@ class Token {
 // line, which every user of the machine can see. None: neither is there.
 Result<std::optional<Token>> load_token(const std::optional<std::filesystem::path>& file);
 
-// The token that clients of `at` need: none on this machine. The error says that one is missing.
+// The token of a port that listens at `at`: none on loopback. The error says that one is missing.
 Result<const Token*> token_for(const Endpoint& at, const Token* token, std::string_view option);
+// What one client of that port needs of it: nothing if it comes over loopback.
+const Token* token_for_client(const Endpoint& client, const Token* token);
 
 // Where one client stands. Eats its first line if that has to be the token.
 class Admission {

@@ -144,9 +144,10 @@ std::string answer_control(ControlledRack& rack, std::string_view line) {
 std::optional<Error> ControlPort::open(const Endpoint& at) {
   const Result<const Token*> token = token_for(at, token_, "--control");
   if (!token) return token.error();
-  return listener_.open(at, "--control", [this, needed = token.value()](Listener::Socket socket) {
-    return std::make_shared<ControlSession>(std::move(socket), *rack_, needed);
-  });
+  return listener_.open(
+      at, "--control", [this, needed = token.value()](Listener::Socket socket, const Endpoint& client) {
+        return std::make_shared<ControlSession>(std::move(socket), *rack_, token_for_client(client, needed));
+      });
 }
 
 }  // namespace wizloop::gateway

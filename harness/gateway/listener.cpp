@@ -87,7 +87,8 @@ void Listener::admit(Socket socket) {
   set_tcp_option(socket, TCP_KEEPIDLE, 30);
   set_tcp_option(socket, TCP_KEEPINTVL, 10);
   set_tcp_option(socket, TCP_KEEPCNT, 3);
-  const auto session = make_session_(std::move(socket));
+  const Endpoint client = socket.remote_endpoint(ignored);
+  const auto session = make_session_(std::move(socket), client);
   sessions_.push_back(session);
   session->start();
 }

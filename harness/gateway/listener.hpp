@@ -2,7 +2,7 @@
 // io_context does not run any more once a listener is gone.
 //
 //   Listener listener{io, "console of b1"};
-//   if (const auto failed = listener.open(endpoint, "--tcp", [&](tcp::socket socket) {
+//   if (const auto failed = listener.open(endpoint, "--tcp", [&](tcp::socket socket, const Endpoint& client) {
 //         return std::make_shared<MySession>(std::move(socket)); })) return *failed;
 #pragma once
 
@@ -33,7 +33,8 @@ class Session {
 class Listener {
  public:
   using Socket = boost::asio::ip::tcp::socket;
-  using MakeSession = std::function<std::shared_ptr<Session>(Socket)>;
+  // With the client's address; unspecified if it has gone already.
+  using MakeSession = std::function<std::shared_ptr<Session>(Socket, const Endpoint& client)>;
   static constexpr std::size_t most_sessions = 16;
 
   Listener(boost::asio::io_context& io, std::string what) : acceptor_{io}, pause_{io}, what_{std::move(what)} {}

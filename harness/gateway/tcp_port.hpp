@@ -26,8 +26,9 @@ class TcpPort {
     const std::string_view option = protocol_ == Protocol::raw ? "--tcp" : "--rfc2217";
     const Result<const Token*> token = token_for(at, token_, option);
     if (!token) return token.error();
-    return listener_.open(at, option, [this, needed = token.value()](Listener::Socket socket) {
-      return std::make_shared<ConsoleSession>(std::move(socket), *console_, protocol_, needed);
+    return listener_.open(at, option, [this, needed = token.value()](Listener::Socket socket, const Endpoint& client) {
+      return std::make_shared<ConsoleSession>(std::move(socket), *console_, protocol_,
+                                              token_for_client(client, needed));
     });
   }
 

@@ -367,23 +367,38 @@ def test_what_cannot_be_says_what_was_expected(tmp_path: Path) -> None:
         assert port in done.stderr and "in use" in done.stderr
 
 
-def test_other_machines_need_the_token(tmp_path: Path) -> None:
+def own_address() -> str:
+    """Under which other machines would reach this one; whoever connects to it from here comes from it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("198.51.100.1", 9))  # sends nothing
+        except OSError:
+            pytest.skip("this machine has no way to any other")
+        return str(probe.getsockname()[0])
+
+
+def test_other_machines_need_the_token_and_this_one_does_not(tmp_path: Path) -> None:
+    here = own_address()
     token = tmp_path / "token"
     token.write_text("correct-horse-battery\n")
     token.chmod(0o600)
     arguments = ["--board", BOARD, "--tcp", "0.0.0.0:0", "--control", "0.0.0.0:0", "--token-file", str(token)]
     with serve(*arguments) as served:
-        with Line.connect(served.board()["tcp"]) as console:
+        tcp, control = (f"{here}:{where.rpartition(':')[2]}" for where in (served.board()["tcp"], served.control))
+        with Line.connect(tcp) as console:
             console.send("#1 hello")
             assert console.next_line() == "! denied"
-        with Line.connect(served.board()["tcp"]) as console:
+        with Line.connect(tcp) as console:
             console.send("token correct-horse-battery")
             assert console.ask("hello").startswith("#1 ok")
-        command = [*WIZLOOP, "control", served.control, "status"]
+        with Line.connect(tcp.replace(here, "127.0.0.1")) as console:
+            assert console.ask("hello").startswith("#1 ok")
+        command = [*WIZLOOP, "control", control, "status"]
         without = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
         assert without.returncode == 1 and without.stdout.startswith("err denied")
         given = subprocess.run([*command, "--token-file", str(token)], capture_output=True, text=True, timeout=SECONDS)
         assert given.returncode == 0 and given.stdout.startswith("ok board=")
+        assert served.command("status").startswith("ok board=")
 
 
 def ordinary_user_can_make_a_network() -> bool:

@@ -82,6 +82,17 @@ TEST(Token, IsNeededOnAnyAddressThatOtherMachinesReach) {
   }
 }
 
+TEST(Token, IsNotNeededByWhoComesOverLoopback) {
+  const Token token = Token::create(std::string{secret}, "test").value();
+  const auto client = [](std::string_view text) { return parse_endpoint(text, "--tcp").value(); };
+  for (const auto* text : {"127.0.0.1:1", "127.3.2.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"}) {
+    EXPECT_EQ(token_for_client(client(text), &token), nullptr) << text;
+  }
+  for (const auto* text : {"192.168.1.2:1", "[fe80::1]:1", "[::ffff:192.168.1.2]:1", "0.0.0.0:0"}) {
+    EXPECT_EQ(token_for_client(client(text), &token), &token) << text;
+  }
+}
+
 TEST(Admission, LetsInBehindTheLineWithTheToken) {
   const Token token = Token::create(std::string{secret}, "test").value();
   Admission admission{&token};

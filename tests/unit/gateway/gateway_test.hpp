@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -14,6 +17,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +55,20 @@ bool run_until(boost::asio::io_context& io, Done done) {
 inline void settle(boost::asio::io_context& io) {
   if (io.stopped()) io.restart();
   while (io.poll() > 0) io.restart();
+}
+
+// Under which other machines, if there are any, reach this one; whoever connects to it from here comes from it.
+inline std::optional<boost::asio::ip::address_v4> own_address() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return std::nullopt;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner{all, ::freeifaddrs};
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET || (one->ifa_flags & IFF_LOOPBACK) != 0)
+      continue;
+    const auto* address = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
+    return boost::asio::ip::address_v4{ntohl(address->sin_addr.s_addr)};
+  }
+  return std::nullopt;
 }
 
 struct FakeBoard : ConsoleBoard {
