@@ -272,7 +272,7 @@ def test_tests_are_reported_without_any_database(fake, wizloop, memory, monkeypa
     file = tmp_path / "pytest.xml"
     file.write_text('<testsuite><testcase classname="a_test" name="test_a"/></testsuite>')
     status, out, _ = wizloop("report", "--out", tmp_path / "r", "--junit", file, "--merged", tmp_path / "junit.xml")
-    assert (status, out.splitlines()[0]) == (0, "green: 1 tests passed")
+    assert (status, out.splitlines()[0]) == (0, "green: 1 test passed")
     assert (tmp_path / "junit.xml").is_file()
     assert wizloop("report", "--out", tmp_path / "r")[0] != 0
     assert wizloop("report", "--merged", tmp_path / "junit.xml")[0] == 2

@@ -264,7 +264,7 @@ def _headline(
     if said:
         return ", ".join(said)
     tests = sum(part.count(PASSED) for part in parts)
-    good = [f"{tests:,} tests passed"] if tests else []
+    good = [f"{counted(tests, 'test')} passed"] if tests else []
     if comparison is not None:
         judged = sum(row.kind is not Kind.NEWCOMER for row in comparison.rows)
         good += [f"{counted(judged, 'figure')} compared, none slower"] if judged else []
@@ -302,7 +302,10 @@ def _sentences(
         for why, names in unjudged.items():
             listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
             told.append(Sentence(YELLOW, f"{listed} not judged, {why}", "figures"))
-    told += [Sentence(RED, f"{of.name}, {of.path} on {of.dut}: {step_said(of, step)}", "figures") for of, step in fresh]
+    told += [
+        Sentence(RED, f"{of.name}, {of.path} on {of.dut}: {step_said(of, step)}{STEPPED[step.moved]}", "figures")
+        for of, step in fresh
+    ]
     if run is not None and run.ended is None:
         told.append(Sentence(YELLOW, f"run {run.id} has not ended: it is going on, or was cut short", "figures"))
     if comparison is None and run is not None:
@@ -322,14 +325,17 @@ def _fresh_steps(series: Series) -> list[Step]:
 
 
 def step_said(of: Figure, step: Step) -> str:
-    """8.1 % slower since run 31 (3f2a91c04); the model did not step with it: rack"""
+    """8.1 % slower since run 31 (3f2a91c04)"""
     commit = f" ({step.at.commit[:COMMIT_DIGITS]})" if step.at.commit else ""
     size = "slower" if step.slower else "faster"
     if step.before and step.after:
         ratio = step.after / step.before if lower_is_better(of.unit) else step.before / step.after
         size = f"{digits(100 * abs(ratio - 1))} % {size}"
-    moved = {"code": "; the model stepped with it: code", "rack": "; the model did not step with it: rack"}
-    return f"{size} since run {step.at.run}{commit}{moved.get(step.moved, '')}"
+    return f"{size} since run {step.at.run}{commit}"
+
+
+# What it means that a board stepped.
+STEPPED = {"code": "; the model stepped with it: code", "rack": "; the model did not step with it: rack", "": ""}
 
 
 # --- failures

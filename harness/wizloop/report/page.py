@@ -24,12 +24,12 @@ from wizloop.compare.comparison import digits
 from wizloop.errors import InfrastructureError
 from wizloop.history import Series
 from wizloop.report.condense import condensed
-from wizloop.report.contents import COMMIT_DIGITS, GREEN, GREY, Contents, Figure, Gap, counted, step_said
+from wizloop.report.contents import COMMIT_DIGITS, GREEN, GREY, STEPPED, Contents, Figure, Gap, counted, step_said
 
 HTML, JSON = "index.html", "report.json"
 SPARK_POINTS, SPARK_WIDTH, SPARK_HEIGHT, SPARK_MARGIN = 120, 150.0, 28.0, 3.0
 SPARK_SPAN_LEAST = 0.04  # of the value: noise of less than that looks calm
-PLOT_POINTS = 600
+PLOT_POINTS = 1200
 GAP_SCALE_LEAST_PCT = 10.0
 _NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 
@@ -72,6 +72,7 @@ def html(folder: Path, contents: Contents, document: dict[str, Any], title: str,
         was=any(gap.before_pct is not None for gap in contents.gaps),
         gap_scale_pct=_gap_scale_pct(contents.gaps),
         step_said=step_said,
+        stepped=STEPPED,
         style=_asset("page.css"),
         script=_asset("page.js"),
         plotly=_in_script(get_plotlyjs()) if any(figure.series for figure in contents.figures) else "",

@@ -131,8 +131,16 @@ function cell(row, tag, text, kind) {
   row.append(made);
 }
 
+// As many decimals in each row, so that a column can be read from top to bottom: six digits of the largest.
+function aligned(values) {
+  const largest = Math.max(...values.map(Math.abs));
+  const decimals = largest > 0 ? Math.min(9, Math.max(0, 5 - Math.floor(Math.log10(largest)))) : 0;
+  return new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
 function fill(twin) {
   const figure = data.figures[twin.dataset.figure], { runs, values, predicted, steps } = figure.series;
+  const written = aligned([...values, ...predicted]);
   const stepAt = new Map(steps.map((step) => [step.at, step]));
   const table = document.createElement("table");
   const head = table.createTHead().insertRow();
@@ -145,8 +153,8 @@ function fill(twin) {
     const row = body.insertRow(), step = stepAt.get(runs[place]);
     cell(row, "th", runs[place]);
     for (const text of data.runs[runs[place]]) { cell(row, "td", text); }
-    cell(row, "td", number.format(values[place]), "number");
-    if (predicted.length) { cell(row, "td", predicted[place] === null ? "–" : number.format(predicted[place]), "number"); }
+    cell(row, "td", written.format(values[place]), "number");
+    if (predicted.length) { cell(row, "td", predicted[place] === null ? "–" : written.format(predicted[place]), "number"); }
     cell(row, "td", step ? (step.intended ? "intended" : step.slower ? "slower" : "faster") : "");
   }
   twin.querySelector(".twin-table").replaceChildren(table);
