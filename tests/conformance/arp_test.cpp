@@ -33,6 +33,46 @@ class ArpTest : public PeerTest {
   }
 };
 
+// 5.1: ARPTO = RTR x (RCR + 1), as Sn_IR shows it by itself.
+struct Patience {
+  const char* name;
+  std::uint64_t RTR, RCR;
+  Duration timeout;
+};
+void PrintTo(const Patience& patience, std::ostream* out) { *out << patience.name; }
+
+class ArpTimeoutTest : public ConfiguredTest, public testing::WithParamInterface<Patience> {};
+
+TEST_P(ArpTimeoutTest, SnIrTellsWhenNobodyHasAnswered) {
+  set("RTR", GetParam().RTR);
+  set("RCR", GetParam().RCR);
+  open(0, mode::UDP, 5000);
+  address_nobody(0);
+  const Instant begun = now();
+  send(0, counting(5));
+  const Duration surely_not_yet = GetParam().timeout - 10us - target().jitter();
+  wait_until(begun + surely_not_yet);
+  if (surely_not_yet > Duration{}) {
+    EXPECT_EQ(interrupts(0), 0U);
+  }
+  wait(50us + 2 * target().jitter());
+  EXPECT_EQ(interrupts(0), ir::TIMEOUT);
+  EXPECT_EQ(status(0), sr::UDP);
+  EXPECT_EQ(get(0, "Sn_TX_RD"), 5U);  // the datagram is lost
+  EXPECT_EQ(get(0, "Sn_TX_FSR"), 2048U);
+  clear_interrupts(0);
+  broadcast(0, counting(3));  // and the socket is not
+  EXPECT_EQ(interrupts(0), ir::SENDOK);
+}
+
+constexpr Patience patiences[] = {
+    {"Defaults", 2000, 8, 1800ms},        {"RcrThree", 2000, 3, 800ms}, {"RcrZero", 2000, 0, 200ms},
+    {"RtrThousand", 1000, 8, 900ms},      {"RtrOne", 1, 8, 900us},      {"RtrFortyThousand", 40000, 8, 36s},
+    {"RtrLargest", 65535, 2, 19660500us},
+};
+INSTANTIATE_TEST_SUITE_P(Table, ArpTimeoutTest, testing::ValuesIn(patiences),
+                         [](const auto& of) { return std::string{of.param.name}; });
+
 // 5.2: requests for SIPR are answered without any socket.
 TEST_F(ArpTest, AnswersForItsOwnAddress) {
   command(0, cr::CLOSE);

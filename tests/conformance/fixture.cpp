@@ -120,10 +120,25 @@ void ConformanceTest::configure() {
   set("SIPR", chip_ip);
 }
 
+void ConfiguredTest::SetUp() {
+  configure();
+  if (target().has(Feature::peer)) peer().talk_to({chip_mac, chip_ip});
+}
+
+void ConfiguredTest::broadcast(int socket, const Octets& data) {
+  address(socket, wire::broadcast_ipv4, 9);
+  send(socket, data);
+  wait(1ms);
+}
+
+void ConfiguredTest::address_nobody(int socket) {
+  set("SUBR", 0);  // all addresses are neighbours: no gateway takes the packet
+  address(socket, wire::ipv4(192, 0, 2, 99), 9);
+}
+
 void PeerTest::SetUp() {
   REQUIRES(peer);
-  configure();
-  peer().talk_to({chip_mac, chip_ip});
+  ConfiguredTest::SetUp();
 }
 
 void TcpTest::SetUp() {

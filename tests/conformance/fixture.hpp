@@ -96,13 +96,24 @@ class ConformanceTest : public testing::Test {
   std::unique_ptr<Target> target_ = make_target();
 };
 
-// With a peer on the wire, and the chip configured to talk to it.
-class PeerTest : public ConformanceTest {
+// With the chip configured, whatever is on its wire. A test that asks for the peer says REQUIRES(peer) first.
+class ConfiguredTest : public ConformanceTest {
  protected:
   void SetUp() override;
   net::ScriptedPeer& peer() { return target().peer(); }
   Ipv4Address peer_ip() { return peer().config().ip; }
   const MacAddress& peer_mac() { return peer().config().mac; }
+
+  // One datagram to everybody, which needs no answer: SENDOK when it has left. The socket is open for UDP.
+  void broadcast(int socket, const Octets& data);
+  // The socket's next SEND asks for a MAC address that nobody has, also where the wire is a real one (RFC 5737).
+  void address_nobody(int socket);
+};
+
+// All of its tests need a peer on the wire.
+class PeerTest : public ConfiguredTest {
+ protected:
+  void SetUp() override;
 };
 
 // With one TCP connection between socket 0, port 5000, and the peer's port 40000.

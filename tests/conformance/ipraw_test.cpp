@@ -6,13 +6,17 @@ namespace {
 
 constexpr std::uint8_t some_protocol = 253;  // RFC 3692: experiments
 
-class IprawTest : public PeerTest {
+class IprawTest : public ConfiguredTest {
  protected:
   void open_raw(std::uint8_t protocol, int socket = 1) {
-    peer().answer_arp(true);
     set(socket, "Sn_PROTO", protocol);
     open(socket, mode::IPRAW, 0);
-    address(socket, peer_ip(), 0);
+  }
+  // Whose packets go to the peer, which answers ARP.
+  void open_to_peer(std::uint8_t protocol) {
+    peer().answer_arp(true);
+    open_raw(protocol, 1);
+    address(1, peer_ip(), 0);
   }
   std::uint64_t received_after(std::uint8_t protocol, const Octets& payload,
                                const net::ScriptedPeer::IpOptions& options = {}) {
@@ -32,7 +36,8 @@ TEST_F(IprawTest, OpenGivesIprawOnEverySocket) {
 
 // 4.3: source IP, payload length, payload.
 TEST_F(IprawTest, RecordHasASixByteHeader) {
-  open_raw(some_protocol);
+  REQUIRES(peer);
+  open_to_peer(some_protocol);
   EXPECT_EQ(received_after(some_protocol, counting(30)), 36U);
   EXPECT_EQ(interrupts(1), ir::RECV);
   EXPECT_EQ(receive(1, 6), (Octets{192, 168, 1, 10, 0, 30}));
@@ -40,14 +45,16 @@ TEST_F(IprawTest, RecordHasASixByteHeader) {
 }
 
 TEST_F(IprawTest, OtherProtocolsAndOtherDestinationsAreNotTaken) {
-  open_raw(some_protocol);
+  REQUIRES(peer);
+  open_to_peer(some_protocol);
   EXPECT_EQ(received_after(254, counting(30)), 0U);
   EXPECT_EQ(received_after(some_protocol, counting(30), {.destination = wire::ipv4(192, 168, 1, 21)}), 0U);
   EXPECT_EQ(received_after(some_protocol, counting(30), {.flags_and_fragment = 0x2000}), 0U);
 }
 
 TEST_F(IprawTest, PacketThatDoesNotFitIsDropped) {
-  open_raw(some_protocol);
+  REQUIRES(peer);
+  open_to_peer(some_protocol);
   EXPECT_EQ(received_after(some_protocol, counting(1480)), 1486U);
   EXPECT_EQ(received_after(some_protocol, counting(557)), 0U);
   EXPECT_EQ(received_after(some_protocol, counting(556)), 562U);
@@ -64,7 +71,8 @@ TEST_F(IprawTest, OpenLoadsTheLargestPayload) {
 }
 
 TEST_F(IprawTest, LargestPacketCarries1480Bytes) {
-  open_raw(some_protocol);
+  REQUIRES(peer);
+  open_to_peer(some_protocol);
   send(1, counting(1480));
   wait(2ms);
   EXPECT_FRAME({.kind = Kind::arp});
@@ -75,8 +83,9 @@ TEST_F(IprawTest, LargestPacketCarries1480Bytes) {
 
 // SEND adds the IP header; ARP as UDP.
 TEST_F(IprawTest, SendAddsTheIpHeaderAndAsksForTheMac) {
+  REQUIRES(peer);
   set(1, "Sn_TTL", 9);
-  open_raw(some_protocol);
+  open_to_peer(some_protocol);
   send(1, counting(40));
   wait(1ms);
   EXPECT_FRAME({.kind = Kind::arp, .target = peer_ip()});
@@ -94,7 +103,7 @@ TEST_F(IprawTest, SendAddsTheIpHeaderAndAsksForTheMac) {
 TEST_F(IprawTest, WithoutAnAnswerToArpItTimesOutAndStaysOpen) {
   set("RCR", 0);
   open_raw(some_protocol);
-  peer().answer_arp(false);
+  address_nobody(1);
   send(1, counting(40));
   wait(1s);
   EXPECT_EQ(interrupts(1), ir::TIMEOUT);
@@ -103,7 +112,8 @@ TEST_F(IprawTest, WithoutAnAnswerToArpItTimesOutAndStaysOpen) {
 
 // WIZnet's ping example: an echo request out, its reply in.
 TEST_F(IprawTest, PingFromTheHostWorks) {
-  open_raw(wire::protocol_icmp);
+  REQUIRES(peer);
+  open_to_peer(wire::protocol_icmp);
   Octets request(8 + 32);
   wire::IcmpHeader{8, 0, 0x1234, 1}.emit(request);
   send(1, request);
@@ -118,7 +128,8 @@ TEST_F(IprawTest, PingFromTheHostWorks) {
 }
 
 TEST_F(IprawTest, EchoRequestsAreStillAnsweredByTheChip) {
-  open_raw(wire::protocol_icmp);
+  REQUIRES(peer);
+  open_to_peer(wire::protocol_icmp);
   peer().send(peer().ping(1, 1, counting(56)));
   wait(1ms);
   EXPECT_FRAME({.kind = Kind::icmp, .data_bytes = 56});

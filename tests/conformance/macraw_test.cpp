@@ -10,6 +10,65 @@ constexpr MacAddress ipv6_multicast = {0x33, 0x33, 0, 0, 0, 1};
 constexpr MacAddress other_multicast = {0x01, 0x80, 0xC2, 0, 0, 0x0E};  // LLDP
 constexpr std::uint16_t some_type = 0x88B5;                             // IEEE local experimental
 
+// What the registers show by themselves; the frames go to everybody and carry an experimental type.
+class MacrawRegistersTest : public ConfiguredTest {
+ protected:
+  static Octets frame(std::size_t size) {
+    Octets bytes(size);
+    std::copy(wire::broadcast_mac.begin(), wire::broadcast_mac.end(), bytes.begin());
+    std::copy(chip_mac.begin(), chip_mac.end(), bytes.begin() + 6);
+    store16(&bytes[12], some_type);
+    return bytes;
+  }
+};
+
+TEST_F(MacrawRegistersTest, OpenGivesMacrawOnSocketZeroOnly) {
+  open(0, mode::MACRAW, 0);
+  EXPECT_EQ(status(0), sr::MACRAW);
+  for (int n = 1; n < 8; ++n) {
+    open(n, mode::MACRAW, 0);
+    EXPECT_EQ(status(n), sr::CLOSED) << n;
+  }
+}
+
+// 3.5: read-back after OPEN (observed).
+TEST_F(MacrawRegistersTest, SegmentSizeReads05B4AfterOpen) {
+  open(0, mode::MACRAW, 0);
+  EXPECT_EQ(get(0, "Sn_MSSR"), 0x05B4U);
+}
+
+// The dump of F982: after one 74-byte SEND both pointers are 0x004A.
+TEST_F(MacrawRegistersTest, PointersAfter74BytesAre004A) {
+  open(0, mode::MACRAW, 0);
+  send(0, frame(74));
+  wait(1ms);
+  EXPECT_EQ(get(0, "Sn_TX_RD"), 0x004AU);
+  EXPECT_EQ(get(0, "Sn_TX_WR"), 0x004AU);
+}
+
+TEST_F(MacrawRegistersTest, EverySizeEndsWithSendok) {
+  open(0, mode::MACRAW, 0);
+  for (const std::size_t size : {14U, 60U, 1514U, 1515U}) {  // the last is not sent
+    send(0, frame(size));
+    wait(1ms);
+    EXPECT_EQ(interrupts(0), ir::SENDOK) << size;
+    EXPECT_EQ(get(0, "Sn_TX_RD"), get(0, "Sn_TX_WR")) << size;
+    clear_interrupts(0);
+  }
+}
+
+TEST_F(MacrawRegistersTest, CloseAndOpenStartFromEmptyRings) {
+  open(0, mode::MACRAW, 0);
+  send(0, frame(100));
+  wait(1ms);
+  command(0, cr::CLOSE);
+  EXPECT_EQ(status(0), sr::CLOSED);
+  open(0, mode::MACRAW | mode::MFEN, 0);
+  EXPECT_EQ(status(0), sr::MACRAW);
+  EXPECT_EQ(get(0, "Sn_TX_FSR"), 2048U);
+  for (const char* name : {"Sn_TX_RD", "Sn_TX_WR", "Sn_RX_RD"}) EXPECT_EQ(get(0, name), 0U) << name;
+}
+
 class MacrawTest : public PeerTest {
  protected:
   void open_raw(std::uint8_t bits = 0) { open(0, static_cast<std::uint8_t>(mode::MACRAW | bits), 0); }
@@ -24,15 +83,6 @@ class MacrawTest : public PeerTest {
     return get(0, "Sn_RX_RSR") - before;
   }
 };
-
-TEST_F(MacrawTest, OpenGivesMacrawOnSocketZeroOnly) {
-  open_raw();
-  EXPECT_EQ(status(0), sr::MACRAW);
-  for (int n = 1; n < 8; ++n) {
-    open(n, mode::MACRAW, 0);
-    EXPECT_EQ(status(n), sr::CLOSED) << n;
-  }
-}
 
 // 11.
 TEST_F(MacrawTest, SixtyByteFrameShowsAs62BehindItsLength) {
@@ -158,12 +208,6 @@ TEST_F(MacrawTest, ReadPointerAtWritePointerEmptiesTheRing) {
 
 // Sending -------------------------------------------------------------------------------------------------------------
 
-// 3.5: read-back after OPEN (observed).
-TEST_F(MacrawTest, SegmentSizeReads05B4AfterOpen) {
-  open_raw();
-  EXPECT_EQ(get(0, "Sn_MSSR"), 0x05B4U);
-}
-
 TEST_F(MacrawTest, WholeRangeIsOneFrameAsWritten) {
   open_raw();
   Octets frame = frame_to(peer_mac(), 1514);
@@ -175,15 +219,6 @@ TEST_F(MacrawTest, WholeRangeIsOneFrameAsWritten) {
   EXPECT_EQ(interrupts(0), ir::SENDOK);
   EXPECT_EQ(get(0, "Sn_TX_RD"), get(0, "Sn_TX_WR"));
   EXPECT_EQ(get(0, "Sn_TX_RD"), 1514U);
-}
-
-// The dump of F982: after one 74-byte SEND both pointers are 0x004A.
-TEST_F(MacrawTest, PointersAfter74BytesAre004A) {
-  open_raw();
-  send(0, frame_to(peer_mac(), 74));
-  wait(1ms);
-  EXPECT_EQ(get(0, "Sn_TX_RD"), 0x004AU);
-  EXPECT_EQ(get(0, "Sn_TX_WR"), 0x004AU);
 }
 
 TEST_F(MacrawTest, ShortFrameIsPaddedWithZeros) {

@@ -5,7 +5,7 @@
 namespace wizloop::conformance {
 namespace {
 
-class MemoryTest : public PeerTest {
+class MemoryTest : public ConfiguredTest {
  protected:
   // A mark for each socket at the start of its ring, in both memories.
   void mark_all() {
@@ -123,6 +123,7 @@ TEST_F(MemoryTest, BothMemoriesAreReadableAndWritableAtAnyTime) {
 
 // 4.2: all pointers start at 0 for UDP, also at a second OPEN.
 TEST_F(MemoryTest, PointersStartAtZeroWithEachOpen) {
+  REQUIRES(peer);
   open(0, mode::UDP, 5000);
   address(0, wire::broadcast_ipv4, 9);
   send(0, counting(100));
@@ -145,7 +146,9 @@ TEST_F(MemoryTest, FreeSizeFallsAtSendAndRisesWhenTheFrameHasLeft) {
   set(0, "Sn_TX_WR", 200);
   EXPECT_EQ(get(0, "Sn_TX_FSR"), 2048U);
   set(0, "Sn_CR", cr::SEND);
-  EXPECT_EQ(get(0, "Sn_TX_FSR"), 1848U);
+  if (target().has(Feature::exact_time)) {  // before the frame has left
+    EXPECT_EQ(get(0, "Sn_TX_FSR"), 1848U);
+  }
   wait(1ms);
   EXPECT_EQ(get(0, "Sn_TX_FSR"), 2048U);
 }
@@ -158,7 +161,9 @@ TEST_F(MemoryTest, SendCompletesWithTxRdAtTxWr) {
   set(0, "Sn_TX_WR", 200);
   set(0, "Sn_CR", cr::SEND);
   for (int i = 0; i < 100 && interrupts(0) == 0; ++i) {
-    EXPECT_EQ(get(0, "Sn_TX_RD"), 0U);
+    if (target().has(Feature::exact_time)) {
+      EXPECT_EQ(get(0, "Sn_TX_RD"), 0U);
+    }
     wait(1us);
   }
   EXPECT_EQ(interrupts(0), ir::SENDOK);
@@ -167,6 +172,7 @@ TEST_F(MemoryTest, SendCompletesWithTxRdAtTxWr) {
 
 // 4.2: 16-bit pointers run on across 0xFFFF, and the data with them.
 TEST_F(MemoryTest, PointersRunAcrossFfff) {
+  REQUIRES(peer);
   open(0, mode::UDP, 5000);
   address(0, wire::broadcast_ipv4, 9);
   std::uint32_t sent = 0;
@@ -181,6 +187,7 @@ TEST_F(MemoryTest, PointersRunAcrossFfff) {
 }
 
 TEST_F(MemoryTest, ReceivePointersRunAcrossFfff) {
+  REQUIRES(peer);
   open(0, mode::UDP, 5000);
   std::uint32_t count = 0;
   for (int i = 0; count < 0x10000 + 3000; ++i) {
@@ -197,6 +204,7 @@ TEST_F(MemoryTest, ReceivePointersRunAcrossFfff) {
 
 // 4.2: a write of RX_RD alone changes nothing until RECV.
 TEST_F(MemoryTest, ReceivedSizeChangesOnlyWithRecv) {
+  REQUIRES(peer);
   open(0, mode::UDP, 5000);
   peer().send(peer().udp(1, 5000, counting(100)));
   wait(1ms);
@@ -208,6 +216,7 @@ TEST_F(MemoryTest, ReceivedSizeChangesOnlyWithRecv) {
 
 // 4.2: the drain trick: RX_RD <- RX_WR, RECV.
 TEST_F(MemoryTest, ReadPointerAtWritePointerEmptiesTheRing) {
+  REQUIRES(peer);
   open(0, mode::UDP, 5000);
   for (int i = 0; i < 5; ++i) peer().send(peer().udp(1, 5000, counting(30)));
   wait(1ms);
@@ -218,6 +227,7 @@ TEST_F(MemoryTest, ReadPointerAtWritePointerEmptiesTheRing) {
 
 // 4.2: TX_FSR with a bad TX_WR is not clamped, and the length of a SEND is not either.
 TEST_F(MemoryTest, NonsensePointersGiveNonsense) {
+  REQUIRES(peer);
   open(0, mode::UDP, 5000);
   address(0, wire::broadcast_ipv4, 9);
   set(0, "Sn_TX_WR", 3000);
@@ -232,6 +242,7 @@ TEST_F(MemoryTest, NonsensePointersGiveNonsense) {
 
 // 4.2: the multi-write habit of the Arduino family: a packet of 4 + 6 + 2 bytes at offsets from TX_WR read before.
 TEST_F(MemoryTest, WritesBeforeSendStartFromTheLatchedPointer) {
+  REQUIRES(peer);
   open(0, mode::UDP, 5000);
   address(0, wire::broadcast_ipv4, 9);
   std::uint64_t offset = 0;

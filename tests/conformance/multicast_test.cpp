@@ -178,6 +178,26 @@ TEST_F(MulticastTest, SendGoesToTheGroupWithoutArp) {
   EXPECT_EQ(interrupts(0), ir::SENDOK);
 }
 
+// 4.4, 5.9: seen from the registers: UDP after OPEN in both versions, SENDOK without any answer.
+class MulticastRegistersTest : public ConfiguredTest {};
+
+TEST_F(MulticastRegistersTest, SendToTheGroupRaisesSendok) {
+  for (const std::uint8_t version : {std::uint8_t{0}, mode::IGMP_V1}) {
+    set(0, "Sn_DHAR", 0x01005E010203);
+    address(0, group, 3000);
+    open(0, static_cast<std::uint8_t>(mode::UDP | mode::MULTI | version), 3000);
+    EXPECT_EQ(status(0), sr::UDP);
+    send(0, counting(10));
+    wait(1ms);
+    EXPECT_EQ(interrupts(0), ir::SENDOK);
+    EXPECT_EQ(get(0, "Sn_TX_RD"), 10U);
+    clear_interrupts(0);
+    command(0, cr::CLOSE);
+    EXPECT_EQ(status(0), sr::CLOSED);
+    EXPECT_EQ(interrupts(0), 0U);
+  }
+}
+
 TEST_F(MulticastTest, EachSocketMayHaveAGroupOfItsOwn) {
   join();
   constexpr Ipv4Address other = wire::ipv4(239, 7, 7, 7);

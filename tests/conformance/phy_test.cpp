@@ -4,7 +4,7 @@
 namespace wizloop::conformance {
 namespace {
 
-class PhyTest : public PeerTest {
+class PhyTest : public ConfiguredTest {
  protected:
   std::uint64_t phycfgr() { return get("PHYCFGR"); }
   // The datasheet's procedure: mode, reset, release.
@@ -134,6 +134,7 @@ TEST_F(PhyTest, PowerDownHasNoLinkAndRegistersWork) {
 }
 
 TEST_F(PhyTest, PowerDownHearsAndSaysNothing) {
+  REQUIRES(peer);
   force(6);
   wait(10ms);
   peer().send(peer().ping(1, 1, counting(30)));
@@ -194,6 +195,7 @@ TEST_F(PhyTest, TwoForcedEndsLinkAtTheSameSpeedWhateverTheirDuplex) {
 
 // IEEE 802.3: 800 ns a byte, both ways. 60 bytes, FCS, preamble and SFD make 57.6 us.
 TEST_F(PhyTest, TenMegabitTakesEightHundredNanosecondsAByte) {
+  REQUIRES(peer);
   REQUIRES(cable_switch);
   REQUIRES(link_partner);
   REQUIRES(exact_time);
@@ -297,6 +299,7 @@ TEST_F(PhyTest, LinkChangeRaisesNoInterrupt) {
 
 // 7.2: sockets are unaffected, frames sent meanwhile are lost.
 TEST_F(PhyTest, SocketsOutliveTheLink) {
+  REQUIRES(peer);
   REQUIRES(cable_switch);
   open(0, mode::UDP, 5000);
   address(0, wire::broadcast_ipv4, 9);

@@ -46,6 +46,80 @@ class TcpOpenTest : public TcpTest {
   }
 };
 
+// What the registers show of a socket that nobody answers.
+class TcpUnansweredTest : public ConfiguredTest {};
+
+// 3.5.
+TEST_F(TcpUnansweredTest, OpenLoadsTheLargestSegmentSizeForZeroOrTooMuch) {
+  for (const std::uint64_t written : {0U, 1461U, 65535U}) {
+    set(0, "Sn_MSSR", written);
+    open(0, mode::TCP, 5000);
+    EXPECT_EQ(get(0, "Sn_MSSR"), 1460U);
+    command(0, cr::CLOSE);
+  }
+}
+
+TEST_F(TcpUnansweredTest, OpenKeepsASmallerSegmentSize) {
+  set(0, "Sn_MSSR", 512);
+  open(0, mode::TCP, 5000);
+  command(0, cr::LISTEN);
+  EXPECT_EQ(get(0, "Sn_MSSR"), 512U);
+}
+
+TEST_F(TcpUnansweredTest, EverySocketListensUntilItIsClosed) {
+  for (int n = 0; n < 8; ++n) {
+    open(n, mode::TCP, static_cast<std::uint16_t>(5000 + n));
+    command(n, cr::LISTEN);
+  }
+  wait(10s);
+  for (int n = 0; n < 8; ++n) {
+    EXPECT_EQ(status(n), sr::LISTEN) << n;
+    EXPECT_EQ(interrupts(n), 0U) << n;
+    command(n, cr::CLOSE);
+    EXPECT_EQ(status(n), sr::CLOSED) << n;
+  }
+}
+
+// 5.1, 5.2: CONNECT without an answer to ARP: CLOSED and TIMEOUT after RTR x (RCR + 1); until then INIT.
+TEST_F(TcpUnansweredTest, ConnectToNobodyTimesOut) {
+  set("RTR", 20000);  // 2 s
+  set("RCR", 1);
+  open(0, mode::TCP, 5000);
+  address_nobody(0);
+  const Instant begun = now();
+  command(0, cr::CONNECT);
+  wait_until(begun + 4s - 10us - target().jitter());
+  EXPECT_EQ(status(0), sr::INIT);
+  EXPECT_EQ(interrupts(0), 0U);
+  wait(50us + 2 * target().jitter());
+  EXPECT_EQ(status(0), sr::CLOSED);
+  EXPECT_EQ(interrupts(0), ir::TIMEOUT);
+}
+
+TEST_F(TcpUnansweredTest, SocketOpensAgainAfterATimeout) {
+  set("RCR", 0);
+  for (int i = 0; i < 2; ++i) {
+    open(0, mode::TCP, 5000);
+    EXPECT_EQ(status(0), sr::INIT);
+    address_nobody(0);
+    command(0, cr::CONNECT);
+    wait(1s);
+    EXPECT_EQ(status(0), sr::CLOSED);
+    EXPECT_EQ(interrupts(0), ir::TIMEOUT);
+    clear_interrupts(0);
+  }
+}
+
+TEST_F(TcpUnansweredTest, CloseEndsAConnectBeforeItsTimeout) {
+  open(0, mode::TCP, 5000);
+  address_nobody(0);
+  command(0, cr::CONNECT);
+  command(0, cr::CLOSE);
+  EXPECT_EQ(status(0), sr::CLOSED);
+  wait(5s);
+  EXPECT_EQ(interrupts(0), 0U);
+}
+
 // Listener ------------------------------------------------------------------------------------------------------------
 
 TEST_F(TcpOpenTest, ListenerAnswersASynWithSynAck) {
@@ -557,15 +631,6 @@ TEST_F(TcpOpenTest, OwnSegmentSizeIsOffered) {
   tcp().syn();
   wait(1ms);
   EXPECT_FRAME({.kind = Kind::tcp, .flags = SYN | ACK, .mss = 512});
-}
-
-TEST_F(TcpOpenTest, OpenLoadsTheLargestSegmentSizeForZeroOrTooMuch) {
-  for (const std::uint64_t written : {0U, 1461U, 65535U}) {
-    set(0, "Sn_MSSR", written);
-    open(0, mode::TCP, chip_port);
-    EXPECT_EQ(get(0, "Sn_MSSR"), 1460U);
-    command(0, cr::CLOSE);
-  }
 }
 
 TEST_F(TcpOpenTest, PassiveOpenShowsThePeersSegmentSize) {

@@ -262,8 +262,41 @@ TEST_F(UdpTest, LargeSendIsCutIntoDatagrams) {
   EXPECT_EQ(interrupts(0), ir::SENDOK);  // once, at the end
 }
 
+// What the registers show by themselves.
+class UdpRegistersTest : public ConfiguredTest {};
+
 // 3.5: Sn_MSSR after OPEN.
-TEST_F(UdpTest, OpenLoadsTheLargestDatagramSize) { EXPECT_EQ(get(0, "Sn_MSSR"), 1472U); }
+TEST_F(UdpRegistersTest, OpenLoadsTheLargestDatagramSize) {
+  for (const std::uint64_t written : {0U, 1473U, 65535U}) {
+    set(0, "Sn_MSSR", written);
+    open(0, mode::UDP, 5000);
+    EXPECT_EQ(get(0, "Sn_MSSR"), 1472U);
+    command(0, cr::CLOSE);
+  }
+}
+
+// 3.3, 4.2: what a socket shows of a datagram that it has sent.
+TEST_F(UdpRegistersTest, SendokAndTheReadPointerTellThatADatagramHasLeft) {
+  open(0, mode::UDP, 5000);
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{1472}, std::size_t{2047}}) {
+    const std::uint64_t before = get(0, "Sn_TX_RD");
+    broadcast(0, counting(bytes));
+    EXPECT_EQ(interrupts(0), ir::SENDOK);
+    EXPECT_EQ(get(0, "Sn_TX_RD"), before + bytes);
+    EXPECT_EQ(get(0, "Sn_TX_FSR"), 2048U);
+    clear_interrupts(0);
+  }
+}
+
+// 3.2 SEND_MAC, 8 no. 14: no ARP, so SENDOK whoever it reaches.
+TEST_F(UdpRegistersTest, SendMacRaisesSendokWithoutAnyAnswer) {
+  open(0, mode::UDP, 5000);
+  address_nobody(0);
+  set(0, "Sn_DHAR", 0x020000000099);
+  send(0, counting(10), cr::SEND_MAC);
+  wait(1ms);
+  EXPECT_EQ(interrupts(0), ir::SENDOK);
+}
 
 TEST_F(UdpTest, SmallerSegmentSizeCutsSmaller) {
   command(0, cr::CLOSE);
