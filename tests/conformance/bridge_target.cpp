@@ -12,30 +12,55 @@
 namespace wizloop::conformance {
 namespace {
 
-constexpr Duration reset_low = 600us;  // TRC is at least 500 us
-constexpr Duration pll_lock = 2ms;     // TPL is at most 1 ms
+constexpr Duration reset_low = 600us;      // TRC is at least 500 us
+constexpr Duration pll_lock = 2ms;         // TPL is at most 1 ms
+constexpr Duration software_reset = 20ms;  // some units show VERSIONR as 0 for so long
+constexpr std::uint8_t MR = 0x00, PHYCFGR = 0x2E;
 constexpr Duration longest_negotiation = 10s;
 constexpr Duration look_again = 50ms;
 
 }  // namespace
 
 BridgeTarget::BridgeTarget(spi_bridge::SpiBridge& bridge) : bridge_{bridge} {
-  set_rstn(false);
-  wait(reset_low);
-  set_rstn(true);
-  wait(pll_lock);
-  constexpr std::array<std::uint8_t, 4> read_PHYCFGR = {0x00, 0x2E, 0x00, 0x00};
+  if (has(Feature::reset_pin)) {
+    reset_by_pin();
+  } else {
+    reset_by_registers();
+  }
   constexpr std::uint8_t LNK = 0x01;
   for (Duration waited{}; waited < longest_negotiation; waited += look_again) {
-    std::array<std::uint8_t, 4> miso{};
-    select();
-    exchange(read_PHYCFGR, miso);
-    deselect();
-    if ((miso[3] & LNK) != 0) return;
+    if ((byte_frame(PHYCFGR, false, 0x00) & LNK) != 0) return;
     wait(look_again);
   }
   fmt::print(stderr, "no link at board {}: plug its cable in\n", bridge_.board());
   std::exit(5);
+}
+
+void BridgeTarget::reset_by_pin() {
+  set_rstn(false);
+  wait(reset_low);
+  set_rstn(true);
+  wait(pll_lock);
+}
+
+// MR.RST leaves the PHY as the test before has left it, perhaps without power: it is reset by PHYCFGR, its mode taken
+// from the pins again. A frame of fixed length that was cut short does not matter, as SCSn is high now.
+void BridgeTarget::reset_by_registers() {
+  constexpr std::uint8_t RST = 0x80, phy_held = 0x38, phy_released = 0xB8;
+  byte_frame(MR, true, RST);
+  wait(software_reset);
+  byte_frame(PHYCFGR, true, phy_held);
+  byte_frame(PHYCFGR, true, phy_released);
+}
+
+std::uint8_t BridgeTarget::byte_frame(std::uint8_t common_register, bool write, std::uint8_t byte) {
+  const std::array<std::uint8_t, 4> mosi = {0x00, common_register, static_cast<std::uint8_t>(write ? 0x04 : 0x00),
+                                            byte};
+  std::array<std::uint8_t, 4> miso{};
+  select();
+  exchange(mosi, miso);
+  deselect();
+  return miso[3];
 }
 
 BridgeTarget::~BridgeTarget() { bridge_.release_select(); }

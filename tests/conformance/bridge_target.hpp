@@ -10,8 +10,8 @@ namespace wizloop::conformance {
 
 class BridgeTarget final : public Target {
  public:
-  // Resets the chip by RSTn and waits for its link. Ends the program where the board does not answer: no later test
-  // would be worth its while.
+  // Resets the chip, by RSTn where the board wires it, else by MR.RST, and waits for its link. Ends the program where
+  // the board does not answer: no later test would be worth its while.
   explicit BridgeTarget(spi_bridge::SpiBridge& bridge);
   ~BridgeTarget() override;
 
@@ -43,6 +43,10 @@ class BridgeTarget final : public Target {
 
  private:
   [[noreturn]] static void lacks();
+  void reset_by_pin();
+  void reset_by_registers();
+  // A frame of one data byte to a common register; what MISO showed with it.
+  std::uint8_t byte_frame(std::uint8_t common_register, bool write, std::uint8_t byte);
   void stop_if_failed() const;
 
   spi_bridge::SpiBridge& bridge_;

@@ -11,7 +11,7 @@ namespace wizloop::conformance {
 namespace {
 
 constexpr std::string_view bridge_prefix = "bridge:";
-constexpr std::string_view simulated = "sim";
+constexpr std::string_view simulated = "sim", simulated_without_reset = "sim-no-rstn";
 
 std::string chosen = "model";
 
@@ -22,16 +22,19 @@ T value_or_exit(Result<T> result) {
   std::exit(5);
 }
 
-board::BoardSetup simulated_board() {
+board::BoardSetup simulated_board(bool reset_wired) {
   const std::filesystem::path boards{WIZLOOP_BOARDS_DIR};
-  return {.testbed = {.board = value_or_exit(bus::load_board(boards / "stm32f405-arduino.toml"))}};
+  return {.testbed = {.board = value_or_exit(bus::load_board(boards / "stm32f405-arduino.toml"))},
+          .reset_wired = reset_wired};
 }
 
 // The line and the bridge serve all tests of a run.
 spi_bridge::SpiBridge& bridge_to(std::string address) {
   static std::unique_ptr<test::AgentOnLoopback> agent;
-  if (address == simulated && agent == nullptr) agent = std::make_unique<test::AgentOnLoopback>(simulated_board());
-  if (address == simulated) address = agent->address();
+  if (address == simulated || address == simulated_without_reset) {
+    if (agent == nullptr) agent = std::make_unique<test::AgentOnLoopback>(simulated_board(address == simulated));
+    address = agent->address();
+  }
   static const std::unique_ptr<spi_bridge::AgentChannel> channel =
       value_or_exit(spi_bridge::AgentChannel::open(address));
   static const std::unique_ptr<spi_bridge::SpiBridge> bridge = value_or_exit(spi_bridge::SpiBridge::attach(*channel));
@@ -48,8 +51,8 @@ std::unique_ptr<Target> make_target() {
     return std::make_unique<BridgeTarget>(bridge_to(chosen.substr(bridge_prefix.size())));
   }
   fmt::print(stderr,
-             "no conformance target '{}'; there are: model, model-spi, bridge:sim, bridge:serial:PORT[@BAUD], "
-             "bridge:tcp:HOST:PORT\n",
+             "no conformance target '{}'; there are: model, model-spi, bridge:sim, bridge:sim-no-rstn, "
+             "bridge:serial:PORT[@BAUD], bridge:tcp:HOST:PORT\n",
              chosen);
   std::exit(2);
 }
