@@ -1,6 +1,6 @@
 """The job that a rack runs from a timer: check the boards, test all of them at once, measure, compare, report.
 
-    code = nightly.run(Plan(duts=("serial:/dev/ttyUSB0", "tcp:rack1:7001"), out=Path("build/nightly")), print)
+    code = nightly.run(Plan(duts=("b1", "tcp:rack1:7001"), out=Path("build/nightly"), bodies=Path("tests/dut")), print)
 
 Each step is a process of its own with a deadline, and a board that hangs holds up no other. All figures of a night are
 one stored run. A board that does not answer is told on the page, and the others are tested all the same.
@@ -25,12 +25,14 @@ from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement
 
 from wizloop import boards
+from wizloop.dut.address import is_name
 from wizloop.errors import InfrastructureError, NothingMeasured
 from wizloop.results import reading, recording
 from wizloop.results.database import Database, location
 from wizloop.results.schema import VIRTUAL
 
 CHECK_DEADLINE_S = 120.0
+HOST_DEADLINE_S = 600.0  # of what needs no board: simulating, and writing the report
 END_DEADLINE_S = 10.0  # of a process that was asked to end
 POLL_S = 0.05
 CHECK = "bringup_test.py::test_it_says_who_it_is"
@@ -60,6 +62,7 @@ class Job:
     words: list[str]
     log: Path
     junit: Path | None = None
+    told: Path | None = None  # where a check says what is wrong
     code: int | None = None  # None: it has not ended by itself
 
     @property
@@ -74,7 +77,7 @@ class Job:
 def run(plan: Plan, say: Callable[[str], None]) -> int:
     """The exit code of the night, which is that of the command line."""
     if not plan.duts and not plan.host_figures:
-        raise NothingMeasured("no board to test: name one with --dut")
+        raise NothingMeasured("no board to test: name one with --dut, or write an inventory with `wizloop board add`")
     plan.out.mkdir(parents=True, exist_ok=True)
     with _alone(plan.out), Database(location(plan.database)) as database:
         for old in [*plan.out.glob("*.xml"), *plan.out.glob("*.log")]:
@@ -84,7 +87,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> int:
         checks = _check(plan, environment, say)
         usable = [dut for dut, check in checks.items() if check.code == 0]
         if plan.host_figures:
-            _work([_bench(plan)], plan.deadline_s, environment, say)
+            _work([_bench(plan)], HOST_DEADLINE_S, environment, say)
         tests = [_tests(plan, dut) for dut in usable]
         _work(tests, plan.deadline_s, environment, say)
         measured = {f.head.board for f in reading.figures(database, [night.run]) if f.head.clock != VIRTUAL}
@@ -102,8 +105,14 @@ def run(plan: Plan, say: Callable[[str], None]) -> int:
 def _check(plan: Plan, environment: Mapping[str, str], say: Callable[[str], None]) -> dict[str, Job]:
     checks = {}
     for dut in plan.duts:
-        words = [*_test_words(plan, dut), "-q", str(plan.bodies / CHECK)]
-        checks[dut] = Job(f"check {dut}", words, plan.out / f"check-{_slug(dut)}.log")
+        place = plan.out / f"check-{_slug(dut)}"
+        if is_name(dut):
+            told = place.with_name(f"{place.name}.json")
+            told.unlink(missing_ok=True)
+            words = ["board", "check", dut, *_inventory(plan), "--json", str(told)]
+        else:
+            told, words = None, [*_test_words(plan, dut), "-q", str(plan.bodies / CHECK)]
+        checks[dut] = Job(f"check {dut}", words, place.with_name(f"{place.name}.log"), told=told)
     _work(list(checks.values()), CHECK_DEADLINE_S, environment, say)
     return checks
 
@@ -133,8 +142,11 @@ def _bench(plan: Plan) -> Job:
 
 
 def _test_words(plan: Plan, dut: str) -> list[str]:
-    inventory = ["--inventory", str(plan.inventory)] if plan.inventory is not None else []
-    return ["test", "--dut", dut, *inventory, "--"]
+    return ["test", "--dut", dut, *_inventory(plan), "--"]
+
+
+def _inventory(plan: Plan) -> list[str]:
+    return ["--inventory", str(plan.inventory)] if plan.inventory is not None else []
 
 
 def _recorded(plan: Plan) -> list[str]:
@@ -153,7 +165,7 @@ def _report(
         files = [plan.out / "boards.xml", *(job.junit for job in tests)]
         words += ["--merged", str(plan.out / "junit.xml"), *(f"--junit={file}" for file in files)]
     job = Job("report", words, plan.out / "report.log")
-    _work([job], plan.deadline_s, os.environ, say)
+    _work([job], HOST_DEADLINE_S, os.environ, say)
     if job.code != 0:
         raise InfrastructureError(f"the report failed: {job.last_line()}")
     document: dict[str, Any] = json.loads((plan.out / "report.json").read_text(encoding="utf-8"))
@@ -168,12 +180,17 @@ def _write_checks(checks: Mapping[str, Job], file: Path) -> None:
         case = SubElement(suite, "testcase", classname="boards", name=dut, time="0")
         SubElement(SubElement(case, "properties"), "property", name="repeat", value=job.command)
         if job.code != 0:
-            SubElement(case, "error", message=f"it does not answer: {_why(job)}")
+            SubElement(case, "error", message=f"it is not well: {_why(job)}")
     ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
 
 
 def _why(job: Job) -> str:
-    return "".join(letter for letter in job.last_line() if letter.isprintable()) if job.code is not None else "it hangs"
+    if job.code is None:
+        return "it hangs"
+    said = job.last_line()
+    if job.told is not None and job.told.exists():
+        said = json.loads(job.told.read_text(encoding="utf-8"))["boards"][0]["said"]
+    return "".join(letter for letter in said if letter.isprintable())
 
 
 def _exit_code(document: Mapping[str, Any], checks: Sequence[Job], tests: Sequence[Job]) -> int:

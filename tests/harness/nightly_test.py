@@ -31,7 +31,7 @@ def test_it_may_hang(dut):
 
 
 @pytest.fixture
-def night(simulator, wizloop, memory, tmp_path):
+def night(simulator, wizloop, memory, tmp_path, monkeypatch):
     """Runs one: exit code, the report, what was said."""
 
     def run(*duts, fails="nothing", hangs="nothing", extra=()):
@@ -45,6 +45,8 @@ def night(simulator, wizloop, memory, tmp_path):
         assert err == ""
         return code, json.loads((out / "report.json").read_text()), said
 
+    monkeypatch.setenv("WIZLOOP_INVENTORY", str(tmp_path / "boards.toml"))
+    (tmp_path / "boards.toml").write_text('[[board]]\nname = "b1"\naddress = "tcp:127.0.0.1:1"\n')
     run.out = tmp_path / "night"
     run.database = memory / "n.db"
     return run
@@ -76,6 +78,14 @@ def test_a_board_that_does_not_answer_is_told_and_the_others_are_tested(night):
     assert "test model:w55rp20: ok" in said and f"test {NOWHERE}" not in said
 
 
+def test_without_names_all_boards_of_the_inventory_are_meant(night):
+    code, document, said = night()
+    assert code == 5
+    (failure,) = document["failures"]
+    assert failure["name"] == "b1" and "Connection refused" in failure["message"]
+    assert failure["repeat"][0].startswith("wizloop board check b1")
+
+
 def test_a_test_that_fails_outranks_a_board_that_does_not_answer(night):
     code, document, _ = night("model:w55rp20", NOWHERE, fails="w55rp20")
     assert code == 1
@@ -96,12 +106,13 @@ def test_a_board_that_hangs_is_ended_at_its_deadline_and_what_it_measured_counts
     assert len(document["figures"]) == 2
 
 
-def test_two_nights_in_one_folder_are_refused(wizloop, simulator, memory, tmp_path):
+def test_two_nights_in_one_folder_are_refused(night, wizloop, memory, tmp_path):
     with (tmp_path / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         code, _, err = wizloop("nightly", "--out", tmp_path, "--database", memory / "n.db")
     assert (code, "another nightly run is at work" in err) == (5, True)
 
 
-def test_a_night_without_boards_and_figures_is_nothing(wizloop, simulator, memory, tmp_path):
+def test_a_night_without_boards_and_figures_is_nothing(night, wizloop, memory, tmp_path):
+    (tmp_path / "boards.toml").write_text("")
     assert wizloop("nightly", "--no-host-figures", "--out", tmp_path, "--database", memory / "n.db")[0] == 4

@@ -16,7 +16,7 @@ def nightly(
     context: typer.Context,
     dut: Annotated[
         list[str] | None,
-        typer.Option(metavar="ADDRESS", help="A board, as for `test`; repeatable. All are tested at once."),
+        typer.Option(metavar="ADDRESS", help="A board, as for `test`; repeatable; default: all of the inventory."),
     ] = None,
     inventory: Annotated[Path | None, typer.Option(metavar="FILE", help="The boards there are.")] = None,
     out: Annotated[
@@ -35,9 +35,12 @@ def nightly(
     """
     from wizloop import nightly as job
     from wizloop.cli.test import bodies
+    from wizloop.dut import inventory as inventories
+
+    chosen = dut or [board.name for board in inventories.load(inventory).boards]
 
     plan = job.Plan(
-        duts=tuple(dict.fromkeys(dut or [])),
+        duts=tuple(dict.fromkeys(chosen)),
         out=out,
         bodies=bodies(),
         label=label,
