@@ -172,7 +172,6 @@ TEST_F(MemoryTest, SendCompletesWithTxRdAtTxWr) {
 
 // 4.2: 16-bit pointers run on across 0xFFFF, and the data with them.
 TEST_F(MemoryTest, PointersRunAcrossFfff) {
-  REQUIRES(peer);
   open(0, mode::UDP, 5000);
   address(0, wire::broadcast_ipv4, 9);
   std::uint32_t sent = 0;
@@ -180,9 +179,12 @@ TEST_F(MemoryTest, PointersRunAcrossFfff) {
     const Octets data = counting(1400, static_cast<std::uint8_t>(i));
     send(0, data);
     wait(1ms);
-    ASSERT_EQ(peer().seen().back().data(), data);
+    if (target().has(Feature::peer)) {
+      ASSERT_EQ(peer().seen().back().data(), data);
+    }
     sent += 1400;
     ASSERT_EQ(get(0, "Sn_TX_RD"), sent & 0xFFFF);
+    ASSERT_EQ(get(0, "Sn_TX_FSR"), 2048U);
   }
 }
 
@@ -242,7 +244,6 @@ TEST_F(MemoryTest, NonsensePointersGiveNonsense) {
 
 // 4.2: the multi-write habit of the Arduino family: a packet of 4 + 6 + 2 bytes at offsets from TX_WR read before.
 TEST_F(MemoryTest, WritesBeforeSendStartFromTheLatchedPointer) {
-  REQUIRES(peer);
   open(0, mode::UDP, 5000);
   address(0, wire::broadcast_ipv4, 9);
   std::uint64_t offset = 0;
@@ -254,8 +255,12 @@ TEST_F(MemoryTest, WritesBeforeSendStartFromTheLatchedPointer) {
   }
   command(0, cr::SEND);
   wait(1ms);
-  ASSERT_EQ(peer().seen().size(), 1U);
-  EXPECT_EQ(peer().seen()[0].data(), counting(12));
+  EXPECT_EQ(get(0, "Sn_TX_RD"), 12U);
+  EXPECT_EQ(get(0, "Sn_TX_FSR"), 2048U);
+  if (target().has(Feature::peer)) {
+    ASSERT_EQ(peer().seen().size(), 1U);
+    EXPECT_EQ(peer().seen()[0].data(), counting(12));
+  }
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST_F(ResetTest, ResetPinDropsTheLink) {
   target().set_rstn(true);
   wait(1ms);
   EXPECT_EQ(get("PHYCFGR"), 0xBAU);
-  wait(2500ms);
+  wait(2500ms + target().jitter());
   EXPECT_EQ(get("PHYCFGR"), 0xBFU);
 }
 
@@ -154,7 +154,7 @@ TEST_F(ResetTest, RecipesOfDriversWork) {
       wait(5ms);
     }
     expect_reset_values();
-    wait(3s);  // link
+    wait(3s + target().jitter());  // link
     configure();
   }
 }
