@@ -164,6 +164,10 @@ class TcpSocket : public Socket {
   // Sends FIN after what was written and waits until both directions are closed. A connection that is still half open,
   // or a peer that does not follow in time, is dropped with CLOSE and reported: wrong_state, state_timeout.
   Result<void> disconnect(uint32_t timeout_us = 5000000);
+  // The same without waiting, for who has others to serve: to be called until it is true or an error. The first call
+  // after the last SEND is over sends FIN; from then on there is nothing to read. TIME_WAIT is not waited out, so that
+  // a server has its socket back. Whoever loses patience calls close().
+  Result<bool> try_disconnect();
   // CLOSE: at once, and without a word to the peer.
   Result<void> close();
 

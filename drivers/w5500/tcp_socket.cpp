@@ -175,6 +175,24 @@ Result<void> TcpSocket::disconnect(uint32_t timeout_us) {
   return drop(error);
 }
 
+Result<bool> TcpSocket::try_disconnect() {
+  const Deadline deadline(port(), command_timeout_us);
+  const Result<Sn_SR> polled = settle(deadline);
+  if (!polled) return drop(polled.error());
+  Error error = Error::none;
+  if (polled.value() == Sn_SR::SOCK_CLOSED || polled.value() == Sn_SR::SOCK_TIME_WAIT) {
+    error = drop(closed_error(connected_ ? Error::closed_by_peer : Error::none));
+    if (error == Error::none) return true;
+    return error;
+  }
+  if (!connected_ || busy()) return false;
+  if (!is_up(polled.value())) return drop(Error::wrong_state);
+  error = command(Sn_CR::DISCON, deadline);
+  if (error != Error::none) return drop(error);
+  connected_ = false;
+  return false;
+}
+
 Result<void> TcpSocket::close() {
   connected_ = false;
   return close_now();

@@ -719,6 +719,41 @@ TEST_P(TcpSocketTest, ReportsAtDisconnectThatThePeerWasFaster) {
   EXPECT_EQ(socket.disconnect().error(), Error::closed_by_peer);
 }
 
+TEST_P(TcpSocketTest, DisconnectsInStepsThatWaitForNothing) {
+  fake.send_us = 2000;
+  fake.on_command = [&](unsigned n, std::uint8_t command) {
+    if (command != 0x08) return false;
+    fake.set_state(n, 0x18);
+    fake.after_us(3000, [&, n] { fake.set_state(n, 0x1B); });
+    return true;
+  };
+  connect();
+  EXPECT_TRUE(write(pattern(10)));
+  unsigned steps = 0;
+  for (bool parted = false; !parted; ++steps) {
+    EXPECT_LE(us_of([&] { parted = socket.try_disconnect().value(); }), 300u);
+    fake.delay_us(100);
+    ASSERT_LT(steps, 100u);
+  }
+  EXPECT_GE(steps, 10u);
+  EXPECT_THAT(fake.commands(0), ElementsAre(0x10, 0x01, 0x04, 0x20, 0x08, 0x10));
+}
+
+TEST_P(TcpSocketTest, ReportsInStepsWhatBecameOfTheConnection) {
+  connect();
+  fake.set_state(0, 0x00);
+  EXPECT_EQ(socket.try_disconnect().error(), Error::closed_by_peer);
+  EXPECT_TRUE(socket.try_disconnect().value());  // closed is closed
+  fake.on_command = [&](unsigned n, std::uint8_t command) {
+    if (command == 0x08) fake.set_state(n, 0x18);
+    return command == 0x08;
+  };
+  connect();
+  EXPECT_FALSE(socket.try_disconnect().value());
+  fake.time_out(0);
+  EXPECT_EQ(socket.try_disconnect().error(), Error::peer_timeout);
+}
+
 TEST_P(TcpSocketTest, ClosesAtOnce) {
   connect();
   EXPECT_TRUE(socket.close());
