@@ -78,18 +78,24 @@ Error Server::look_for_peers() {
       if (!done) return done.error();
       connection.state = Connection::listening;
     } else if (connection.state == Connection::listening) {
-      const Result<bool> accepted = connection.socket.accept(0);
-      if (accepted && !accepted.value()) continue;
-      const Result<Endpoint> peer = connection.socket.peer();
-      if (accepted && peer) {
-        adopt(connection, peer.value());
-      } else {
-        // A peer that began and gave up half-way.
-        drop(connection);
-      }
+      look_for_peer(connection);
+    } else if (connection.state == Connection::closing) {
+      go_on_closing(connection);
     }
   }
   return Error::none;
+}
+
+void Server::look_for_peer(Connection& connection) {
+  const Result<bool> accepted = connection.socket.accept(0);
+  if (accepted && !accepted.value()) return;
+  const Result<Endpoint> peer = connection.socket.peer();
+  if (accepted && peer) {
+    adopt(connection, peer.value());
+  } else {
+    // A peer that began and gave up half-way.
+    drop(connection);
+  }
 }
 
 void Server::adopt(Connection& connection, const Endpoint& peer) {
@@ -152,17 +158,25 @@ void Server::took(Connection& connection, uint16_t count, bool in) {
 }
 
 Connection* Server::connect(const Endpoint& peer) {
+  Connection* const connection = free_socket();
+  if (connection == nullptr) return nullptr;
+  Result<void> done = connection->socket.open(device.next_local_port());
+  if (done) done = connection->socket.connect(peer, connect_us);
+  connection->state = Connection::closed;
+  if (!done) return nullptr;
+  adopt(*connection, peer);
+  return connection;
+}
+
+Connection* Server::free_socket() {
+  Connection* parting = nullptr;
   for (uint8_t i = sockets_; i > 0; --i) {
     Connection& connection = connections_[i - 1];
-    if (connection.state == Connection::open) continue;
-    Result<void> done = connection.socket.open(device.next_local_port());
-    if (done) done = connection.socket.connect(peer, connect_us);
-    connection.state = Connection::closed;
-    if (!done) return nullptr;
-    adopt(connection, peer);
-    return &connection;
+    if (connection.state == Connection::closing) parting = &connection;
+    if (connection.state == Connection::closed || connection.state == Connection::listening) return &connection;
   }
-  return nullptr;
+  if (parting != nullptr) finish_closing(*parting);
+  return parting;
 }
 
 void Server::drop(Connection& connection) {
@@ -170,13 +184,33 @@ void Server::drop(Connection& connection) {
   connection.state = Connection::closed;
 }
 
+// A peer may take its time to close: the others need not wait for it.
 void Server::close(Connection& connection) {
-  const Error closed = connection.socket.disconnect(close_us).error();
-  connection.state = Connection::closed;
+  connection.state = Connection::closing;
+  connection.closing_us = now_us();
   bad_ += connection.bad;
-  ++ended_;
-  tell(connection, closed);
+  go_on_closing(connection);
   service_.on_closed(*this, connection);
+}
+
+void Server::go_on_closing(Connection& connection) {
+  const Result<bool> parted = connection.socket.try_disconnect();
+  Error error = parted.error();
+  if (error == Error::none && !parted.value()) {
+    if (now_us() - connection.closing_us < close_us) return;
+    error = Error::state_timeout;
+    drop(connection);
+  }
+  connection.state = Connection::closed;
+  ++ended_;
+  tell(connection, error);
+}
+
+void Server::finish_closing(Connection& connection) {
+  while (connection.state == Connection::closing) {
+    device.port.delay_us(shortest_pause_us);
+    go_on_closing(connection);
+  }
 }
 
 void Server::tell(Connection& connection, Error closed) {
@@ -201,15 +235,17 @@ void Server::tell(Connection& connection, Error closed) {
   out.end(watch.checked());
 }
 
-// All of them: what a cancel interrupted half-way may have left a socket open.
 void Server::close_all() {
   for (uint8_t i = 0; i < sockets_; ++i) {
     Connection& connection = connections_[i];
-    if (connection.state == Connection::open) {
-      close(connection);
-    } else {
-      drop(connection);
-    }
+    if (connection.state == Connection::listening) look_for_peer(connection);  // who has come since the last look
+    if (connection.state == Connection::open) close(connection);
+  }
+  for (uint8_t i = 0; i < sockets_; ++i) {
+    Connection& connection = connections_[i];
+    finish_closing(connection);
+    // Also what is closed, or would be: a cancel may have come between OPEN and LISTEN.
+    drop(connection);
   }
 }
 

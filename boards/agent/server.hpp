@@ -12,7 +12,7 @@
 namespace agent {
 
 struct Connection {
-  enum State : uint8_t { closed, listening, open };
+  enum State : uint8_t { closed, listening, open, closing };
 
   Connection(w5500::Chip& chip, uint8_t number) : socket(chip, number) {}
 
@@ -23,7 +23,8 @@ struct Connection {
   uint64_t out = 0;
   uint32_t bad = 0;
   uint64_t opened_us = 0;
-  uint64_t moved_us = 0;  // when bytes last came or went
+  uint64_t moved_us = 0;    // when bytes last came or went
+  uint64_t closing_us = 0;  // since when
 
   // The service's own.
   uint8_t step = 0;
@@ -42,6 +43,7 @@ class Service {
   virtual void on_open(Server& server, Connection& connection) = 0;
   // What can be done without waiting long; `finished`: the connection is to be closed.
   virtual Turn serve(Server& server, Connection& connection) = 0;
+  // From here on it gets no more turns; the chip may still be parting from the peer.
   virtual void on_closed(Server& server, Connection& connection) = 0;
 
  protected:
@@ -94,10 +96,17 @@ class Server {
   uint64_t active_us() const { return last_us_ - first_us_; }
 
  private:
+  // Those that come and those that go.
   w5500::Error look_for_peers();
+  void look_for_peer(Connection& connection);
   void took(Connection& connection, uint16_t count, bool in);
   void adopt(Connection& connection, const w5500::Endpoint& peer);
   void close(Connection& connection);
+  // One look; another one is needed as long as it is closing.
+  void go_on_closing(Connection& connection);
+  void finish_closing(Connection& connection);
+  // Null if all are connected.
+  Connection* free_socket();
   void tell(Connection& connection, w5500::Error closed);
   uint8_t open_count() const;
 
