@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "sim/core/assert.hpp"
 #include "tests/conformance/w5500.hpp"
@@ -21,7 +22,8 @@ constexpr Duration look_again = 50ms;
 
 }  // namespace
 
-BridgeTarget::BridgeTarget(spi_bridge::SpiBridge& bridge) : bridge_{bridge} {
+void BridgeTarget::bring_up() {
+  if (std::exchange(is_up_, true)) return;
   if (has(Feature::reset_pin)) {
     reset_by_pin();
   } else {
@@ -81,6 +83,11 @@ void BridgeTarget::stop_if_failed() const {
   std::exit(5);
 }
 
+void BridgeTarget::select() {
+  bring_up();
+  begun_ = false;
+}
+
 void BridgeTarget::exchange(Bytes mosi, MutableBytes miso) {
   if (mosi.empty()) return;  // the agent has no frames without bytes
   bridge_.exchange(mosi, miso, begun_, true);
@@ -90,6 +97,7 @@ void BridgeTarget::exchange(Bytes mosi, MutableBytes miso) {
 
 void BridgeTarget::set_rstn(bool high) {
   WIZ_ASSERT(has(Feature::reset_pin));
+  bring_up();
   bridge_.set_reset_pin(high);
   stop_if_failed();
 }
@@ -102,6 +110,7 @@ bool BridgeTarget::intn() const {
 }
 
 void BridgeTarget::wait(Duration duration) {
+  bring_up();
   const auto us = (duration + microseconds(1) - picoseconds(1)) / microseconds(1);
   bridge_.wait(static_cast<std::uint32_t>(us));
   stop_if_failed();

@@ -10,15 +10,16 @@ namespace wizloop::conformance {
 
 class BridgeTarget final : public Target {
  public:
-  // Resets the chip, by RSTn where the board wires it, else by MR.RST, and waits for its link. Ends the program where
-  // the board does not answer: no later test would be worth its while.
-  explicit BridgeTarget(spi_bridge::SpiBridge& bridge);
+  // What a test does first resets the chip, by RSTn where the board wires it, else by MR.RST, and waits for its link: a
+  // test that is skipped costs nothing. Ends the program where the board does not answer: no later test would be worth
+  // its while.
+  explicit BridgeTarget(spi_bridge::SpiBridge& bridge) : bridge_{bridge} {}
   ~BridgeTarget() override;
 
   std::string_view name() const override { return "bridge"; }
   bool has(Feature feature) const override;
 
-  void select() override { begun_ = false; }
+  void select() override;
   void exchange(Bytes mosi, MutableBytes miso) override;
   void deselect() override { bridge_.release_select(); }
   void set_rstn(bool high) override;
@@ -43,6 +44,7 @@ class BridgeTarget final : public Target {
 
  private:
   [[noreturn]] static void lacks();
+  void bring_up();
   void reset_by_pin();
   void reset_by_registers();
   // A frame of one data byte to a common register; what MISO showed with it.
@@ -50,6 +52,7 @@ class BridgeTarget final : public Target {
   void stop_if_failed() const;
 
   spi_bridge::SpiBridge& bridge_;
+  bool is_up_ = false;
   bool begun_ = false;  // the frame, on the board
 };
 
