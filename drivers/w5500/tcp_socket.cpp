@@ -164,7 +164,12 @@ Result<uint16_t> TcpSocket::discard(uint16_t count) {
 Result<void> TcpSocket::disconnect(uint32_t timeout_us) {
   const Deadline deadline(port(), timeout_us);
   const Result<Sn_SR> polled = finish_send(deadline);
-  if (!polled) return drop(polled.error());
+  if (!polled) {
+    // The peer takes no more. A FIN behind what it has not taken, for all it is worth, and it is not left with half a
+    // connection.
+    if (polled.error() == Error::send_timeout) command(Sn_CR::DISCON, Deadline(port(), command_timeout_us));
+    return drop(polled.error());
+  }
   const Sn_SR state = polled.value();
   if (state == Sn_SR::SOCK_CLOSED) return drop(connected_ ? closed_error(Error::closed_by_peer) : Error::none);
   if (!is_up(state)) return drop(Error::wrong_state);
