@@ -43,7 +43,7 @@ void SimBoard::start_agent() {
 
 void SimBoard::restart() {
   testbed_->bus().abort_dma();
-  testbed_->chip().spi().deselect();
+  testbed_->chip().let_select_go();
   testbed_->chip().note_host_restart();
   console_.reset();
   start_agent();

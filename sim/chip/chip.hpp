@@ -38,6 +38,8 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   void set_rstn(bool high);
   // The host starts anew and the chip does not notice: what was open stays open, and is judged so.
   void note_host_restart() { judge_.on_host_restart(); }
+  // Whoever held SCSn low was reset or has lost its supply.
+  void let_select_go() { front_.let_select_go(); }
   // The host sleeps until INTn is low, or has had itself called then.
   void note_intn_awaited() { judge_.on_intn_awaited(sir()); }
   void set_pmode_pins(std::uint8_t code) { phy_.set_pmode_pins(code); }

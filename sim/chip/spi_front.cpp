@@ -26,6 +26,16 @@ void SpiFront::deselect() {
   commit_pending();
   if (selected_ && phase_ == Phase::data) finish_data();
   if (selected_) access_.note_deselect(std::min<std::size_t>(static_cast<std::size_t>(phase_), 3), data_bytes_);
+  forget_frame();
+}
+
+void SpiFront::let_select_go() {
+  commit_pending();
+  if (selected_ && phase_ == Phase::data) finish_data();
+  forget_frame();
+}
+
+void SpiFront::forget_frame() {
   selected_ = streaming_ = false;
   log_.count = 0;
   select_toggles_ = true;

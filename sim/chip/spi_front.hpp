@@ -75,6 +75,8 @@ class SpiFront final : public SpiTarget {
 
   void select() override;
   void deselect() override;
+  // SCSn rises because whoever held it was reset or has lost its supply: what the frame lacks is nobody's mistake.
+  void let_select_go();
   std::uint8_t exchange(std::uint8_t mosi) override;
   std::uint8_t next_miso() const override { return selected_ && !held_in_reset_ ? next_miso_ : std::uint8_t{0}; }
   std::size_t quiet_bytes() const override;
@@ -92,6 +94,7 @@ class SpiFront final : public SpiTarget {
   }
 
  private:
+  void forget_frame();
   enum class Phase : std::uint8_t { address_high, address_low, control, data, spent };
 
   // A byte that waits for ByteCommit::next_byte; `ring` is null for a register.
