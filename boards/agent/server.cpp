@@ -73,10 +73,10 @@ Error Server::look_for_peers() {
   for (uint8_t i = 0; i < sockets_; ++i) {
     Connection& connection = connections_[i];
     if (connection.state == Connection::closed) {
+      connection.state = Connection::listening;  // also where it fails half-way, so that close_all() closes it
       Result<void> done = connection.socket.open(port_);
       if (done) done = connection.socket.listen();
       if (!done) return done.error();
-      connection.state = Connection::listening;
     } else if (connection.state == Connection::listening) {
       look_for_peer(connection);
     } else if (connection.state == Connection::closing) {
