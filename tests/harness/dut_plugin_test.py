@@ -129,3 +129,36 @@ def test_figures_are_stored_as_one_run(run, memory):
 def test_nothing_is_stored_unless_asked_for(run, memory):
     run(FIGURE, "--database", str(memory / "runs.db")).assert_outcomes(passed=1)
     assert list(memory.iterdir()) == []
+
+
+HELD = """
+[[quarantine]]
+test = "*::test_bad*"
+owner = "ann"
+reason = "known to be bad"
+since = 2026-11-30
+"""
+TWO = """
+def test_good(dut): pass
+def test_bad(dut): assert not "yet"
+"""
+
+
+def test_what_is_in_quarantine_is_left_out_with_its_reason(run, pytester):
+    (pytester.path / "boards.toml").write_text("")
+    (pytester.path / "quarantine.toml").write_text(HELD)
+    result = run(TWO, "--inventory", "boards.toml", "--why")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*test_bad*is in quarantine since 2026-11-30 (ann): known to be bad"])
+
+
+def test_quarantine_is_verified_by_running_it_alone(run, pytester):
+    (pytester.path / "boards.toml").write_text("")
+    (pytester.path / "quarantine.toml").write_text(HELD)
+    options = ["--inventory", "boards.toml", "--verify-quarantine"]
+    result = run(TWO, *options)
+    result.assert_outcomes(failed=1, deselected=1)
+    result.stdout.fnmatch_lines(["*test_bad?model:w55rp20? is still bad"])
+    result = run(TWO.replace("not ", ""), *options)
+    result.assert_outcomes(passed=1, deselected=1)
+    result.stdout.fnmatch_lines(["*test_bad?model:w55rp20? can be released"])

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.simulator
 WIZLOOP = [sys.executable, "-m", "wizloop"]
 SECONDS = 60.0
 SHOWN_BELOW = (
-    "cables: shell commands, a relay board with a web server, or the control port of `wizloop serve`, which is a rack by "
-    "itself:"
+    "cables: shell commands, a relay board with a web server, or the control port of `wizloop serve`, which is a rack "
+    "by itself:"
 )
 SHOWN_PORT = "17070"
 MORE = """

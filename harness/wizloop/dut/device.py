@@ -74,6 +74,7 @@ class Device:
         self.chip = chip
         self.hello = Fields()
         self.ip = ""  # as it said last
+        self.recovered: tuple[str, ...] = ()  # what it took, before this test, to bring it back
         self.on_close: list[Callable[[], None]] = []
 
     # Who it is, and what it can do.
@@ -213,13 +214,14 @@ def open_device(
     name: str = "",
     surroundings: Surroundings = Surroundings(),
     scale: float = 1.0,
+    greeted: bool = True,
     serial: SerialOptions = SerialOptions(),
     seed: int = 1,
     settings: Mapping[str, object] | None = None,
     raw_log: Path | None = None,
     pcap: Path | None = None,
 ) -> Device:
-    """Opens the line and says hello. The surroundings of a model are its own."""
+    """Opens the line, and says hello unless it need not be `greeted`. The surroundings of a model are its own."""
     log = RawLog(raw_log)
     if isinstance(address, ModelAddress):
         model = ModelLine(address.board, seed=seed, settings=settings, log=log, pcap=pcap)
@@ -237,7 +239,7 @@ def open_device(
     device = Device(name or str(address), agent, surroundings)
     if host is None:
         device.on_close.append(own_host.close)
-    return _greeted(device)
+    return _greeted(device) if greeted else device
 
 
 def _greeted(device: Device) -> Device:

@@ -55,6 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--inventory", metavar="FILE", help="the boards there are (default: as `wizloop board list` says)")
     group.addoption("--why", action="store_true", help="list each skipped test with what its board lacks")
+    group.addoption("--verify-quarantine", action="store_true", help="run what is in quarantine, and nothing else")
     group.addoption("--dut-bytes", type=int, metavar="N", help=f"of a long transfer (default: {BULK_BYTES})")
     group.addoption("--dut-seed", type=int, default=1, metavar="N", help="of all random streams of the model")
     group.addoption("--record-figures", action="store_true", help="store what record_figure is given")
@@ -65,6 +66,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(*what): skip on boards that lack one of these")
     config.addinivalue_line("markers", "announces(rule, why): the firmware breaks this rule, which is accepted")
+    boards = [address for address in config.getoption("dut") or [] if not address.startswith("model:")]
+    if boards and getattr(config.option, "dist", "no") == "load":  # pytest-xdist: two workers never on one board
+        config.option.dist = "loadgroup"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -82,6 +86,32 @@ def stands_of(config: pytest.Config) -> Stands:
     return config.stash[_stands]
 
 
+def _address_of(item: pytest.Item) -> str | None:
+    """On which board it runs."""
+    address = getattr(getattr(item, "callspec", None), "params", {}).get("dut_address")
+    return None if address is None else str(address)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    on_boards = [(item, address) for item in items if (address := _address_of(item)) is not None]
+    if not on_boards:
+        return
+    quarantine = stands_of(config).quarantine()
+    verify = config.getoption("verify_quarantine")
+    held = []
+    for item, address in on_boards:
+        if not address.startswith("model:"):
+            item.add_marker(pytest.mark.xdist_group(address))
+        entry = quarantine.of(address, item.nodeid)
+        if entry is not None:
+            held.append(item)
+            if not verify:
+                item.add_marker(pytest.mark.skip(reason=str(entry)))
+    if verify:
+        config.hook.pytest_deselected(items=[item for item in items if item not in held])
+        items[:] = held
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _stands in config.stash:
         config.stash[_stands].close()
@@ -94,6 +124,8 @@ def dut(request: pytest.FixtureRequest, dut_address: str) -> Iterator[Device]:
     wanted = _needs_of(request.node)
     device = stands_of(request.config).lend(dut_address)
     try:
+        if device.recovered:
+            request.node.user_properties.append(("recovered", ", ".join(device.recovered)))
         if why := device.why_not(wanted):
             pytest.skip(f"{dut_address} has no {why}")
         yield device
@@ -181,7 +213,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    address = getattr(getattr(item, "callspec", None), "params", {}).get("dut_address")
+    address = _address_of(item)
     if report.failed and address is not None:  # the JUnit file has properties of the item, those of its last phase
         item.user_properties.append(("repeat", f"wizloop test --dut {address} -- '{item.nodeid}'"))
     device = getattr(item, "funcargs", {}).get("dut")
@@ -195,6 +227,22 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if config.getoption("verify_quarantine"):
+        terminalreporter.section("quarantine")
+        for outcome, verdict in (("passed", "can be released"), ("failed", "is still bad"), ("error", "is still bad")):
+            for report in terminalreporter.getreports(outcome):
+                terminalreporter.line(f"{report.nodeid} {verdict}")
+    recovered = [
+        (report.nodeid, value)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for key, value in getattr(report, "user_properties", [])
+        if key == "recovered" and report.when == "call"
+    ]
+    if recovered:
+        terminalreporter.section("boards that had to be brought back")
+        for nodeid, rungs in recovered:
+            terminalreporter.line(f"before {nodeid}: {rungs}")
     if config.getoption("why"):
         skipped = terminalreporter.getreports("skipped")
         if skipped:

@@ -133,6 +133,7 @@ class SerialLine(Line):
         self._host = host
         self._back_within_s = back_within_s
         self.drops = 0
+        self._closed = False
         self._port: _Port | None = _Port(address, options)
 
     def now(self) -> float:
@@ -181,14 +182,18 @@ class SerialLine(Line):
             raise InfrastructureError(f"{self.name} has no DTR: {error.strerror}") from error
 
     def close(self) -> None:
+        self._closed = True
         if self._port is not None:
             self._port.close()
             self._port = None
         self.log.close()
 
     def _opened(self) -> _Port:
-        if self._port is None:
+        """A port that was away too long may be back by now."""
+        if self._closed:
             raise LineLost(f"{self.name} is closed")
+        if self._port is None:
+            self._port = _Port(self._address, self._options)
         return self._port
 
     def _dropped(self, error: OSError | None) -> LineLost:

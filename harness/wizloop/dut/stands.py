@@ -6,15 +6,18 @@ real board is opened once and made ready again before each test.
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
-from wizloop.dut import inventory
+from wizloop.dut import inventory, quarantine, recovery
 from wizloop.dut.address import ModelAddress, is_name, parse_address
 from wizloop.dut.device import Device, open_device
 from wizloop.dut.host import Host
 from wizloop.dut.host_peer import HostPeer
 from wizloop.dut.inventory import Board
 from wizloop.dut.peers import ModelPeer, Peer
+from wizloop.dut.quarantine import Quarantine
+from wizloop.dut.recovery import BoardLost
 
 
 class Stands:
@@ -23,6 +26,7 @@ class Stands:
         self._seed = seed
         self._host = Host()
         self._open: dict[str, Device] = {}
+        self._lost: dict[str, BoardLost] = {}
 
     def lend(self, text: str) -> Device:
         """The board with that address or name, in a known state."""
@@ -30,11 +34,23 @@ class Stands:
         if isinstance(board.address, ModelAddress):
             self._open[text] = open_device(board.address, name=text, seed=self._seed)
             return self._open[text]
+        if text in self._lost:  # what has been tried is not tried again for each test
+            raise self._lost[text]
         if text not in self._open:
-            self._open[text] = open_board(board, self._host)
+            self._open[text] = open_board(board, self._host, greeted=False)
         device = self._open[text]
-        make_ready(device)
+        try:
+            device.recovered = recovery.make_ready(device)[1:]
+        except BoardLost as error:
+            self._lost[text] = error
+            if is_name(text):
+                quarantine.add_board(self.quarantine().file, text, str(error), datetime.date.today())
+            raise
         return device
+
+    def quarantine(self) -> Quarantine:
+        """What is left out, for now."""
+        return quarantine.load(inventory.load(self._file).file.with_name(quarantine.NAME))
 
     def _board(self, text: str) -> Board:
         if is_name(text):
@@ -60,7 +76,7 @@ class Stands:
         self._host.close()
 
 
-def open_board(board: Board, host: Host) -> Device:
+def open_board(board: Board, host: Host, greeted: bool = True) -> Device:
     """A board of the inventory, on its line."""
     return open_device(
         board.address,
@@ -69,14 +85,5 @@ def open_board(board: Board, host: Host) -> Device:
         surroundings=board.surroundings,
         serial=board.serial,
         scale=board.slowness,
+        greeted=greeted,
     )
-
-
-def make_ready(device: Device) -> None:
-    """As after power-up, without switching it off: in step, its cable in, its chip reset."""
-    device.resync()
-    if device.surroundings.cable is not None:
-        device.replug()
-    device.ask("reset")
-    device.ask("path", p=device.paths[-1], intn=0)
-    device.agent.forget()

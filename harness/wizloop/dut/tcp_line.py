@@ -22,6 +22,7 @@ class TcpLine(Line):
         super().__init__(str(address), log or RawLog())
         self._host = host
         self._address = address
+        self._closed = False
         self._socket: socket.socket | None = self._connect()
 
     def _connect(self) -> socket.socket:
@@ -72,14 +73,18 @@ class TcpLine(Line):
         self._host.pause(seconds)
 
     def close(self) -> None:
+        self._closed = True
         if self._socket is not None:
             self._socket.close()
             self._socket = None
         self.log.close()
 
     def _opened(self) -> socket.socket:
-        if self._socket is None:
+        """A console that was not back in time may be by now."""
+        if self._closed:
             raise LineLost(f"{self.name} is closed")
+        if self._socket is None:
+            self._socket = self._connect()
         return self._socket
 
     def _dropped(self, why: str) -> LineLost:
