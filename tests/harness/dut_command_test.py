@@ -8,7 +8,7 @@ import sys
 import pytest
 import typer
 from conftest import REPOSITORY, commands_of
-from wizloop.cli.test import Outcome, Seen, _judge
+from wizloop.cli.test import Outcome, Seen, _judge, _names_tests
 from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 
 SHOWN_BELOW = (
@@ -39,6 +39,26 @@ def test_pytests_exit_codes_become_those_of_the_program():
     with pytest.raises(typer.Exit) as end:
         judged(1, outcome("failed"), outcome("failed", infrastructure=True))
     assert end.value.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("-q test_own.py", True),
+        ("test_own.py::test_good -q", True),
+        (". -q", True),
+        ("-q", False),
+        ("-k folder", False),
+        ("--junitxml out.xml --rootdir folder", False),
+        ("gone.py", False),
+    ],
+)
+def test_own_tests_are_told_from_values_of_options(tmp_path, monkeypatch, words, named):
+    (tmp_path / "folder").mkdir()
+    for name in ("test_own.py", "out.xml"):
+        (tmp_path / name).write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert _names_tests(words.split()) is named
 
 
 def run(*words, where=REPOSITORY):

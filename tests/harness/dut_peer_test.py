@@ -8,7 +8,7 @@ import pytest
 from wizloop.chip import SocketState
 from wizloop.dut.device import Surroundings
 from wizloop.dut.host import Host
-from wizloop.dut.host_peer import HostPeer
+from wizloop.dut.host_peer import HostPeer, interface_of
 from wizloop.dut.name_servers import DhcpServer, DnsServer
 
 LOOPBACK = "127.0.0.1"
@@ -173,6 +173,11 @@ def test_a_connection_to_the_board_takes_the_forwarded_port(peer, host):
     refused = peer.connect(port)
     host.pause(0.01)
     assert refused.state == SocketState.LOST
+
+
+def test_an_interface_is_found_by_its_address():
+    assert interface_of(LOOPBACK) == "lo"
+    assert interface_of("192.0.2.1") == ""
 
 
 # DHCP and DNS, by the bytes of their messages.

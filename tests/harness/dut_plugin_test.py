@@ -126,6 +126,24 @@ def test_figures_are_stored_as_one_run(run, memory):
     assert second.samples[0].sample.void == "the firmware counts 10, the peer 9"
 
 
+def test_a_boards_figure_stands_beside_what_the_model_gave_last(run, memory):
+    url = str(memory / "runs.db")
+    on_a_board = """
+def test_it(dut, record_figure):
+    dut.line.virtual = False  # as if its time were real
+    record_figure("tcp_xmit", 16.0, "Mbit/s", path="dma")
+    record_figure("tcp_recv", 16.0, "Mbit/s", path="dma")
+    dut.line.virtual = True
+"""
+    for body in (FIGURE, on_a_board):
+        run(body, "--record-figures", "--database", url).assert_outcomes(passed=1)
+    with Database(location(url)) as database:
+        _, second = reading.runs(database)
+        xmit, recv = reading.figures(database, [second.id])
+    assert (xmit.head.clock, xmit.head.predicted) == ("real", 17.9)
+    assert recv.head.predicted is None  # the model's was void, and of another path
+
+
 def test_nothing_is_stored_unless_asked_for(run, memory):
     run(FIGURE, "--database", str(memory / "runs.db")).assert_outcomes(passed=1)
     assert list(memory.iterdir()) == []
@@ -162,3 +180,35 @@ def test_quarantine_is_verified_by_running_it_alone(run, pytester):
     result = run(TWO.replace("not ", ""), *options)
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.fnmatch_lines(["*test_bad?model:w55rp20? can be released"])
+
+
+WHERE = """
+import os, pytest
+
+@pytest.mark.parametrize("i", range(6))
+def test_it(dut_address, i):
+    with open("where", "a") as out:
+        out.write(f"{dut_address} {os.environ['PYTEST_XDIST_WORKER']}\\n")
+"""
+
+
+def test_two_workers_never_share_a_board(simulator, pytester):
+    """What stands for boards here is never opened: it is about who would."""
+    pytester.makepyfile(test_it=WHERE)
+    boards = ["--dut", "serial:/dev/a", "--dut", "serial:/dev/b"]
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "3", *boards).assert_outcomes(passed=12)
+    lines = set((pytester.path / "where").read_text().splitlines())
+    assert len(lines) == 2
+
+
+def test_the_figures_of_all_workers_are_one_run(simulator, pytester, memory, monkeypatch):
+    monkeypatch.delenv("WIZLOOP_DATABASE", raising=False)
+    url = str(memory / "runs.db")
+    pytester.makepyfile(test_one=FIGURE, test_two=FIGURE.replace("tcp_", "udp_"))
+    options = ["-n", "2", "--record-figures", "--database", url]
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", *options).assert_outcomes(passed=2)
+    with Database(location(url)) as database:
+        (stored,) = reading.runs(database)
+        names = {figure.head.name for figure in reading.figures(database, [stored.id])}
+    assert names == {"tcp_xmit", "tcp_recv", "udp_xmit", "udp_recv"}
+    assert stored.ended is not None

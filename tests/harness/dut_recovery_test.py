@@ -14,15 +14,15 @@ from wizloop.dut.stands import Stands
 from wizloop.errors import UsageError
 
 TODAY = datetime.date(2026, 11, 30)
-WELL = {"reset": "ok us=1", "path p=burst intn=0": "ok p=burst", "net": "ok ip=10.0.0.1"}
-SLOWNESS = 0.01  # of deadlines: a hung board is given up soon
+WELL = {"reset": "ok us=1", "path p=burst intn=0": "ok p=burst", "net": "ok ip=10.0.0.1", "link": "ok up=1 phycfgr=00"}
+SOON = 0.15  # until a hung board is given up
 
 
 class HangingBoard(FakeBoard):
     """Says nothing until somebody presses the button or switches its power, if that helps at all."""
 
     def __init__(self, host, cure=None):
-        super().__init__(host, lambda _, request: WELL.get(request))
+        super().__init__(host, lambda _, request: WELL.get(request.partition(" timeout_ms=")[0]))
         self.cure = cure
         self.hangs = True
         self.tried = []
@@ -52,18 +52,16 @@ def host(tmp_path, monkeypatch):
     folder = tmp_path / "locks"
     folder.mkdir()
     monkeypatch.setenv(locks.VARIABLE, str(folder))
-    monkeypatch.setattr("wizloop.dut.agent.SHORT_S", 0.05)
-    monkeypatch.setattr("wizloop.dut.device.BOOT_S", 0.05)
-    monkeypatch.setattr("wizloop.dut.agent.Agent.resync.__defaults__", (0.05,))
+    monkeypatch.setattr("wizloop.dut.agent.SHORT_S", SOON)
+    monkeypatch.setattr("wizloop.dut.device.BOOT_S", SOON)
+    monkeypatch.setattr("wizloop.dut.agent.Agent.resync.__defaults__", (SOON,))
     made = Host()
     yield made
     made.close()
 
 
 def opened(board, host, **around):
-    return open_device(
-        SerialAddress(board.device), host, surroundings=Surroundings(**around), scale=SLOWNESS, greeted=False
-    )
+    return open_device(SerialAddress(board.device), host, surroundings=Surroundings(**around), greeted=False)
 
 
 def test_a_board_that_answers_is_only_put_in_step(host):
@@ -98,7 +96,7 @@ def test_a_lost_board_goes_into_quarantine_and_is_not_tried_again(host, tmp_path
     file = tmp_path / "boards.toml"
     press = tmp_path / "pressed"
     file.write_text(
-        f'[[board]]\nname = "b1"\naddress = "serial:{board.device}"\nslowness = 0.1\n'
+        f'[[board]]\nname = "b1"\naddress = "serial:{board.device}"\nslowness = 1\n'
         f'reset = {{ press = "echo >> {press}" }}\n'
     )
     stands = Stands(str(file), 1)

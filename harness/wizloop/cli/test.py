@@ -46,13 +46,24 @@ def test(
         words += ["--inventory", str(inventory)]
     if why:
         words.append("--why")
-    if not any(Path(word.partition("::")[0]).exists() for word in context.args if not word.startswith("-")):
+    if not _names_tests(context.args):
         words.append(str(bodies()))
     seen = Seen()
     code = pytest.main(words, plugins=[seen])
     if json is not None:
         output.write_json(json, {"tests": [asdict(each) for each in seen.tests]})
     _judge(int(code), seen)
+
+
+def _names_tests(words: list[str]) -> bool:
+    """Whether some of pytest's words are tests. A folder behind an option may be the option's."""
+    for before, word in zip(["", *words], words, strict=False):
+        path = Path(word.partition("::")[0])
+        if path.is_dir() and not before.startswith("-"):
+            return True
+        if path.suffix == ".py" and path.exists():
+            return True
+    return False
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,8 @@ class Device:
         self.chip = chip
         self.hello = Fields()
         self.ip = ""  # as it said last
+        self.home: dict[str, str] = {}  # its addresses, when it was first made ready
+        self.suspect = True  # a test on it has failed, or nobody knows
         self.recovered: tuple[str, ...] = ()  # what it took, before this test, to bring it back
         self.on_close: list[Callable[[], None]] = []
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
 from wizloop.dut.device import Device
-from wizloop.results import recording, schema
+from wizloop.results import reading, recording, schema
 from wizloop.results.database import Database, location
 from wizloop.results.recording import FigureHead, FindingRow, Recorder, Sample
 
@@ -69,10 +69,15 @@ class Figures:
             metric=metric,
             library="agent",
             parameters={key: str(of) for key, of in (parameters or {}).items()},
+            predicted=None if dut.virtual else self._predicted(name, dut.board, path, unit),
             fingerprint=dut.chip.fingerprint if dut.chip is not None else "",
         )
         sample = Sample(value, firmware_count=firmware_count, peer_count=peer_count)
         self._recorder.whole(head, sample, _findings(dut))
+
+    def _predicted(self, name: str, board: str, path: str, unit: str) -> float | None:
+        """The model's figure for the board file of the name that the firmware gives."""
+        return None if self._database is None else reading.latest_on_model(self._database, name, board, path, unit)
 
     def end(self) -> None:
         """The controller's, or that of the only process."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import selectors
 import socket
 import struct
@@ -23,12 +24,24 @@ from wizloop.errors import InfrastructureError
 
 PIECE = 65536
 _PATTERN = bytes(range(256)) * (PIECE // 256 + 1)
+SIOCGIFADDR = 0x8915
 SMALL_BUFFER = 4096  # of connections in a test's hands, so that a window closes soon
 
 
 def pattern(start: int, count: int) -> bytes:
     """Up to PIECE bytes of the stream from there on."""
     return _PATTERN[start % 256 : start % 256 + count]
+
+
+def interface_of(ip: str) -> str:
+    """The interface that has this address; empty: none has."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for _, name in socket.if_nameindex():
+            request = struct.pack("256s", name.encode())
+            with contextlib.suppress(OSError):  # it has no address
+                if socket.inet_ntoa(fcntl.ioctl(any_socket, SIOCGIFADDR, request)[20:24]) == ip:
+                    return name
+    return ""
 
 
 class HostPeer(Peer):
@@ -172,6 +185,8 @@ class HostPeer(Peer):
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
         try:
+            if name := interface_of(self.ip):  # 255.255.255.255 is where no route leads
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, name.encode())
             made.bind(("", port))
         except OSError as error:
             raise InfrastructureError(f"UDP port {port}: {error.strerror}") from error

@@ -66,9 +66,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(*what): skip on boards that lack one of these")
     config.addinivalue_line("markers", "announces(rule, why): the firmware breaks this rule, which is accepted")
-    boards = [address for address in config.getoption("dut") or [] if not address.startswith("model:")]
-    if boards and getattr(config.option, "dist", "no") == "load":  # pytest-xdist: two workers never on one board
-        config.option.dist = "loadgroup"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -100,8 +97,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     verify = config.getoption("verify_quarantine")
     held = []
     for item, address in on_boards:
-        if not address.startswith("model:"):
-            item.add_marker(pytest.mark.xdist_group(address))
         entry = quarantine.of(address, item.nodeid)
         if entry is not None:
             held.append(item)
@@ -171,9 +166,7 @@ RecordFigure = Callable[..., None]
 
 
 @pytest.fixture
-def record_figure(
-    request: pytest.FixtureRequest, dut: Device, dut_address: str, record_property: Callable[[str, object], None]
-) -> RecordFigure:
+def record_figure(request: pytest.FixtureRequest, dut: Device, dut_address: str) -> RecordFigure:
     """Keeps a figure: in the JUnit file always, in the results database with --record-figures.
 
     record_figure("tcp_xmit", 17.9, "Mbit/s", path="dma", firmware_count=sent, peer_count=received)
@@ -186,7 +179,7 @@ def record_figure(
     figures = config.stash[_figures]
 
     def record(name: str, value: float, unit: str, **more: Any) -> None:
-        record_property(f"{name} [{unit}]", value)
+        request.node.user_properties.append((f"{name} [{unit}]", value))
         figures.add(dut, dut_address, name, value, unit, **more)
 
     return record
@@ -218,6 +211,7 @@ def pytest_runtest_makereport(
         item.user_properties.append(("repeat", f"wizloop test --dut {address} -- '{item.nodeid}'"))
     device = getattr(item, "funcargs", {}).get("dut")
     if report.failed and device is not None:
+        device.suspect = True
         address = getattr(item, "funcargs", {})["dut_address"]
         report.sections.append((f"last words of {address}", device.line.log.text(TAIL)))
         report.sections.append(("to repeat", f"wizloop test --dut {address} -- '{item.nodeid}'"))
@@ -253,6 +247,17 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 # Figures of all workers of one session are one stored run.
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """pytest-xdist: two workers never on one board."""
+    boards = [address for address in config.getoption("dut") or [] if not address.startswith("model:")]
+    if not boards or config.getoption("dist") != "load":
+        return None
+    from wizloop.dut.scheduling import BoardScheduling
+
+    return BoardScheduling(config, log, boards)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -105,6 +105,21 @@ def points(database: Database, of_runs: Sequence[int] | None = None) -> list[Poi
     return condensed
 
 
+def latest_on_model(database: Database, name: str, board: str, path: str, unit: str) -> float | None:
+    """What the model gave last for this figure of this board; None: it never did."""
+    table, samples = schema.figures, schema.samples
+    query = (
+        select(samples.c.value)
+        .join(table)
+        .where(table.c.name == name, table.c.board == board, table.c.path == path, table.c.unit == unit)
+        .where(table.c.clock == schema.VIRTUAL, samples.c.void == "", samples.c.value.is_not(None))
+        .order_by(samples.c.id.desc())
+        .limit(1)
+    )
+    with database.reading() as connection:
+        return connection.execute(query).scalar_one_or_none()
+
+
 def _figures(database: Database, of_runs: Sequence[int]) -> list[StoredFigure]:
     table, samples, findings = schema.figures, schema.samples, schema.findings
     samples_of: dict[int, list[StoredSample]] = {}
