@@ -198,8 +198,8 @@ void Server::go_on_closing(Connection& connection) {
   Error error = parted.error();
   if (error == Error::none && !parted.value()) {
     if (now_us() - connection.closing_us < close_us) return;
+    (void)connection.socket.disconnect(0).error();  // with a FIN, if none has gone out yet
     error = Error::state_timeout;
-    drop(connection);
   }
   connection.state = Connection::closed;
   ++ended_;

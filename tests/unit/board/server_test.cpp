@@ -107,6 +107,14 @@ TEST_F(TcpServer, CancelledAtAnyMomentLeavesNoSocketOpen) {
   }
 }
 
+TEST_F(TcpServer, PartsFromAPeerThatHasGoneSilent) {
+  connect(7000);
+  board->queue().schedule(20ms, [this] { board->testbed().link().set_up(false); });
+  at(40ms, "\x03");
+  EXPECT_THAT(ask("tcp-server port=7000 mode=source"), StartsWith("err cancelled conns=1 ended=1 "));
+  EXPECT_THAT(board->heard(), testing::Contains(EndsWith(" closed=state-timeout")));
+}
+
 TEST_F(TcpServer, WantsItsMode) {
   EXPECT_EQ(ask("tcp-server port=7000"), "err missing-key mode");
   EXPECT_EQ(ask("tcp-server mode=sink"), "err missing-key port");
