@@ -182,6 +182,13 @@ def test_quarantine_is_verified_by_running_it_alone(run, pytester):
     result.stdout.fnmatch_lines(["*test_bad?model:w55rp20? can be released"])
 
 
+def test_a_wrong_inventory_is_a_mistake_of_the_user(run, pytester):
+    (pytester.path / "boards.toml").write_text("[[board]]\nname = 'b1'\n")
+    result = run(TWO, "--inventory", "boards.toml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*boards.toml: board b1: address = None, expected*"])
+
+
 WHERE = """
 import os, pytest
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from fake_board import FakeBoard
-from wizloop.dut import locks
+from wizloop.dut import locks, protocol
 from wizloop.dut.address import SerialAddress
 from wizloop.dut.agent import Agent, NoAnswer, Restarted, VerbFailed
 from wizloop.dut.host import Host
@@ -16,6 +16,7 @@ from wizloop.dut.locks import PortBusy
 from wizloop.dut.serial_line import NoSuchPort, SerialLine, device_of
 from wizloop.errors import InfrastructureError, UsageError
 
+CRC = protocol.crc16(b"#1 ok us=5")
 SOON = 0.04  # of real time, where a test has to see a deadline pass
 
 
@@ -87,9 +88,28 @@ def test_silence_ends_at_the_deadline_with_the_half_line_that_is_there(agent, bo
 
 
 def test_what_the_board_did_not_take_up_is_asked_again(agent, board):
-    board.answers = lambda n, _: b"#0 err bad-byte\r\n" if n == 1 else "err crc" if n == 2 else "ok us=5"
+    board.answers = lambda n, _: b"#0 err bad-byte\r\n" if n == 1 else "err crc" if n == 3 else "ok us=5"
     assert agent.ask("reset", within=1)["us"] == "5"
     assert agent.repeated == 2
+
+
+def test_noise_before_a_request_does_not_make_it_be_done_twice(agent, board):
+    """The complaint about the noise comes first, and is no answer to the request."""
+    board.answers = lambda n, request: b"#0 err bad-byte\r\n#1 ok us=5 *%04X\r\n" % CRC if request == "reset" else None
+    assert agent.ask("reset", within=1)["us"] == "5"
+    assert sum("reset" in line for line in board.heard) == 1
+
+
+def test_noise_before_a_long_request_does_not_make_it_be_done_twice(agent, board):
+    def answers(n, request):
+        if request.startswith("dhcp"):
+            return b"#0 err bad-byte\r\n"
+        return b"#2 err busy seq=1\r\n#1 err timeout us=7\r\n"
+
+    board.answers = answers
+    answer = agent.outcome("dhcp", within=1)
+    assert (answer.code, answer["us"]) == ("timeout", "7")
+    assert sum("dhcp" in line for line in board.heard) == 1
 
 
 def test_a_lost_answer_is_asked_for_again_only_where_that_changes_nothing(agent, board):

@@ -124,11 +124,26 @@ class Agent:
                 if not looks or attempt == TRIES:
                     raise
             else:
+                if answer.sequence == 0 and not looks:
+                    answer = self._fate_of(request) or answer
                 if answer.code not in protocol.NOT_DONE or attempt == TRIES:
                     return answer
             self.repeated += 1
             self._end_half_line(end)
         raise AssertionError("the last attempt returns or raises")
+
+    def _fate_of(self, request: Request) -> Answer | None:
+        """A `#0` may be about bytes that came before the request, which is done then. An inquiry behind it tells: the
+        board answers in turn, and is busy if the request goes on. None: it was not done.
+        """
+        inquiry = self._start("hello", {}, min(request.deadline, self.line.now() + SHORT_S), None).outcome()
+        if inquiry.sequence == 0:
+            raise NoAnswer(
+                f"{self.line.name}: nobody knows whether '{request.text}' was done: {inquiry.code} each time"
+            )
+        if inquiry.code == "busy":
+            return request.outcome()
+        return self._answers.pop(request.sequence, None)
 
     def start(self, verb: str, *, within: float = LONG_S, **keys: object) -> Request:
         """Sends a long verb and comes back at once. The board itself gives up after `within` seconds."""

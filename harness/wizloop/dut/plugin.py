@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from wizloop.errors import InfrastructureError
+from wizloop.errors import InfrastructureError, WizloopError
 
 if TYPE_CHECKING:
     from wizloop.dut.device import Device
@@ -93,7 +93,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     on_boards = [(item, address) for item in items if (address := _address_of(item)) is not None]
     if not on_boards:
         return
-    quarantine = stands_of(config).quarantine()
+    try:
+        quarantine = stands_of(config).quarantine()
+    except WizloopError as error:
+        raise pytest.UsageError(str(error)) from error
     verify = config.getoption("verify_quarantine")
     held = []
     for item, address in on_boards:
