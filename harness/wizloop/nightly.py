@@ -73,6 +73,12 @@ class Job:
         lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
         return lines[-1].removeprefix("wizloop: ") if lines else "it said nothing"
 
+    def last_test(self) -> str:
+        """As pytest -v has it: each test on a line of its own, with its outcome once it has one."""
+        lines = self.log.read_text(errors="replace")
+        found = re.findall(r"^(\S+::.*?) (?:(?:PASSED|FAILED|SKIPPED|ERROR).*)?$", lines, re.M)
+        return found[-1].strip() if found else "its start"
+
 
 def run(plan: Plan, say: Callable[[str], None]) -> int:
     """The exit code of the night, which is that of the command line."""
@@ -120,18 +126,15 @@ def _check(plan: Plan, environment: Mapping[str, str], say: Callable[[str], None
 def _tests(plan: Plan, dut: str) -> Job:
     name = f"dut-{_slug(dut)}"
     junit = plan.out / f"{name}.xml"
-    words = [*_test_words(plan, dut), "-q", f"--junitxml={junit}", *_recorded(plan), *plan.pytest]
+    words = [*_test_words(plan, dut), "-v", f"--junitxml={junit}", *_recorded(plan), *plan.pytest]
     return Job(f"test {dut}", words, plan.out / f"{name}.log", junit)
 
 
 def _prediction(plan: Plan, board: str) -> Job:
     """What the model says about the figures that a board was measured for."""
-    words = [
-        *_test_words(plan, f"model:{board}"),
-        "-q",
-        *_recorded(plan),
-        *(plan.pytest or [str(plan.bodies / FIGURES)]),
-    ]
+    chosen = any(Path(word.partition("::")[0]).exists() for word in plan.pytest)
+    bodies = [] if chosen else [str(plan.bodies / FIGURES)]
+    words = [*_test_words(plan, f"model:{board}"), "-q", *_recorded(plan), *plan.pytest, *bodies]
     return Job(f"predict {board}", words, plan.out / f"predict-{_slug(board)}.log")
 
 
@@ -161,7 +164,7 @@ def _report(
     for option, value in (("--base", plan.base), ("--intended", plan.intended), ("--database", plan.database)):
         words += [option, str(value)] if value is not None else []
     if checks:
-        _write_checks(checks, plan.out / "boards.xml")
+        _write_boards(checks, tests, plan.out / "boards.xml")
         files = [plan.out / "boards.xml", *(job.junit for job in tests)]
         words += ["--merged", str(plan.out / "junit.xml"), *(f"--junit={file}" for file in files)]
     job = Job("report", words, plan.out / "report.log")
@@ -174,13 +177,19 @@ def _report(
     return document
 
 
-def _write_checks(checks: Mapping[str, Job], file: Path) -> None:
+def _write_boards(checks: Mapping[str, Job], tests: Sequence[Job], file: Path) -> None:
+    """Of each board whether it is well, and of those whose tests were not done where they stood."""
     suite = Element("testsuite", name="boards")
     for dut, job in checks.items():
         case = SubElement(suite, "testcase", classname="boards", name=dut, time="0")
         SubElement(SubElement(case, "properties"), "property", name="repeat", value=job.command)
         if job.code != 0:
             SubElement(case, "error", message=f"it is not well: {_why(job)}")
+    for job in tests:
+        if job.code is None:
+            case = SubElement(suite, "testcase", classname="boards", name=job.name, time="0")
+            SubElement(SubElement(case, "properties"), "property", name="repeat", value=job.command)
+            SubElement(case, "error", message=f"not done in time, and ended at {job.last_test()}")
     ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
 
 
@@ -243,7 +252,8 @@ def _work(jobs: Sequence[Job], deadline_s: float, environment: Mapping[str, str]
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Its session holds all that it started. It has not been waited for, so that the number is still its own."""
-    for kind in (signal.SIGTERM, signal.SIGKILL):
+    # pytest takes SIGINT as the end of the session and leaves its JUnit file, SIGTERM as the failure of one test.
+    for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         os.killpg(process.pid, kind)
         try:
             process.wait(END_DEADLINE_S)
