@@ -22,6 +22,8 @@ constexpr std::int64_t most_growth_kib = 1024;
 // its end.
 constexpr Rule of_a_disturbance[] = {Rule::illegal_command, Rule::torn_read, Rule::reset_too_short,
                                      Rule::close_without_disconnect};
+// The driver takes a counter of 0 at its word, torn or not, since it looks again before it does anything.
+constexpr std::string_view torn_to_zero = "read as 0x0000";
 constexpr int looks = 96;  // at memory, over the run
 // Sn_SR of all eight sockets.
 constexpr std::string_view ask_states =
@@ -412,8 +414,11 @@ void Soak::look_after(std::size_t number, bool was_disturbed) {
     const Finding& finding = findings.all()[told];
     const RuleText& text = wizloop::text_of(finding.rule);
     if (text.severity == Severity::note || findings.announced(finding.rule) != nullptr) continue;
-    if (was_disturbed && std::ranges::find(of_a_disturbance, finding.rule) != std::end(of_a_disturbance)) {
-      ++disturbed_findings_[std::string{text.id}];
+    const bool harmless = finding.rule == Rule::torn_read && finding.seen.find(torn_to_zero) != std::string::npos;
+    const bool expected =
+        was_disturbed && std::ranges::find(of_a_disturbance, finding.rule) != std::end(of_a_disturbance);
+    if (harmless || expected) {
+      ++counted_findings_[std::string{text.id}];
       continue;
     }
     complain(fmt::format("board {}: finding {} at {:.6f} s: {}", number, text.id,
@@ -464,7 +469,8 @@ void Soak::print_summary(std::chrono::duration<double> wall) const {
   const double virtual_s = static_cast<double>((lab_.now() - Instant{}) / 1ms) / 1000;
   for (const auto& [name, times] : done_) fmt::print("{:8} {}\n", times, name);
   for (const auto& [name, times] : disturbed_) fmt::print("{:8} disturbed by {}\n", times, name);
-  for (const auto& [rule, times] : disturbed_findings_) fmt::print("{:8} findings of a disturbance: {}\n", times, rule);
+  for (const auto& [rule, times] : counted_findings_)
+    fmt::print("{:8} findings that were only counted: {}\n", times, rule);
   fmt::print(
       "soak: seed={} virtual_s={:.0f} wall_s={:.1f} times_real_time={:.0f} rounds={} requests={} bytes={} leases={}\n",
       plan_.seed, virtual_s, wall.count(), virtual_s / wall.count(), rounds_, asked_, bytes_, leases_);

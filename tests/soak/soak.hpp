@@ -87,7 +87,7 @@ class Soak {
   std::uint64_t sources_opened_ = 0;
   std::map<std::string, std::uint64_t> done_;
   std::map<std::string, std::uint64_t> disturbed_;
-  std::map<std::string, std::uint64_t> disturbed_findings_;
+  std::map<std::string, std::uint64_t> counted_findings_;
   std::uint64_t rounds_ = 0;
   std::uint64_t asked_ = 0;
   std::uint64_t bytes_ = 0;
