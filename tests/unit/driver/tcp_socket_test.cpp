@@ -719,6 +719,14 @@ TEST_P(TcpSocketTest, ReportsAtDisconnectThatThePeerWasFaster) {
   EXPECT_EQ(socket.disconnect().error(), Error::closed_by_peer);
 }
 
+TEST_P(TcpSocketTest, SaysGoodbyeToAPeerThatTakesNoMore) {
+  fake.send_us = 1'000'000;
+  connect();
+  EXPECT_TRUE(write(pattern(10)));
+  EXPECT_EQ(socket.disconnect(0).error(), Error::send_timeout);
+  EXPECT_THAT(fake.commands(0), ElementsAre(0x10, 0x01, 0x04, 0x20, 0x08, 0x10));
+}
+
 TEST_P(TcpSocketTest, DisconnectsInStepsThatWaitForNothing) {
   fake.send_us = 2000;
   fake.on_command = [&](unsigned n, std::uint8_t command) {
