@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from serve_test import serve
 
 
 @pytest.fixture
@@ -69,3 +70,15 @@ def test_a_board_that_is_not_there_is_infrastructure(transcript, wizloop):
     code, _, complaint = wizloop("replay", transcript, "--dut", "tcp:localhost:1", "--set", "chip.preset=strict")
     assert code == 2
     assert "--set is about the chip model" in complaint
+
+
+def test_a_transcript_is_held_against_the_chip_of_a_served_board(simulator, wizloop, tmp_path):
+    identity = "1000 S\n2000 X 9000 00390000 010203{:02X}\n9000 D\n9000 E\n"  # a read of VERSIONR
+    for version, expected in ((0x04, 0), (0x51, 1)):
+        file = tmp_path / "run.spi"
+        file.write_text("wizloop-spi 1\nboard b\n" + identity.format(version))
+        with serve("--board", "w55rp20", "--tcp", "127.0.0.1:0") as served:
+            code, text, _ = wizloop("replay", file, "--dut", f"tcp:{served.board()['tcp']}")
+        assert code == expected, text
+        assert ("no difference" in text) == (expected == 0)
+        assert ("read of VERSIONR" in text) == (expected == 1)
