@@ -16,7 +16,7 @@ from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 if TYPE_CHECKING:
     from wizloop.dut.address import Address
 
-app = typer.Typer(help="The boards of the inventory: list, check, add.", no_args_is_help=True)
+app = typer.Typer(help="The boards of the inventory: list, check, add, flakes.", no_args_is_help=True)
 
 InventoryOption = Annotated[
     Path | None,
@@ -82,6 +82,25 @@ def check(
         output.write_json(json, {"boards": [asdict(result) for result in results]})
     if ill := [result.name for result in results if not result.ok]:
         raise InfrastructureError(f"not well: {', '.join(ill)}")
+
+
+@app.command("flakes")
+def flakes(inventory: InventoryOption = None, json: JsonOption = None) -> None:
+    """Tests that pass and fail on one board at one commit, and those that the infrastructure has failed."""
+    from wizloop.dut import inventory as inventories
+    from wizloop.dut import ledger
+
+    file = inventories.load(inventory).file.with_name(ledger.NAME)
+    lines = ledger.read(file)
+    found = ledger.flakes(lines)
+    for flake in found:
+        _print(
+            f"{flake.board}  {flake.test}  passed {flake.passed}, failed {flake.failed}, "
+            f"infrastructure {flake.infrastructure}"
+        )
+    _print(f"{len(found)} of {len({(line.board, line.test) for line in lines})} tests, by {file}")
+    if json is not None:
+        output.write_json(json, {"flakes": [asdict(flake) for flake in found]})
 
 
 @app.command("add")

@@ -32,6 +32,7 @@ TAIL = 2000  # characters of a board's last words, in a failure
 
 _stands: pytest.StashKey[Stands] = pytest.StashKey()
 _figures: pytest.StashKey[Any] = pytest.StashKey()
+_outcomes: list[tuple[str, str, str]] = []  # board, test, one of ledger.OUTCOMES
 
 
 def needs(*what: str) -> pytest.MarkDecorator:
@@ -122,6 +123,8 @@ def dut(request: pytest.FixtureRequest, dut_address: str) -> Iterator[Device]:
     wanted = _needs_of(request.node)
     device = stands_of(request.config).lend(dut_address)
     try:
+        if not device.virtual:
+            request.node.user_properties.append(("dut", dut_address))
         if device.recovered:
             request.node.user_properties.append(("recovered", ", ".join(device.recovered)))
         if why := device.why_not(wanted):
@@ -249,6 +252,17 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.line(f"{report.nodeid}: {reason.removeprefix('Skipped: ')}")
 
 
+# What becomes of tests on boards of the inventory goes into its flake ledger, once: with workers by their controller.
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    properties = dict(report.user_properties)
+    if "dut" not in properties or report.skipped or (report.passed and report.when != "call"):
+        return
+    outcome = "passed" if report.passed else "infrastructure" if "infrastructure" in properties else "failed"
+    _outcomes.append((str(properties["dut"]), report.nodeid, outcome))
+
+
 # Figures of all workers of one session are one stored run.
 
 
@@ -275,5 +289,8 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _outcomes and not hasattr(session.config, "workerinput"):
+        stands_of(session.config).write_ledger(_outcomes)
+    _outcomes.clear()
     if _figures in session.config.stash:
         session.config.stash[_figures].end()

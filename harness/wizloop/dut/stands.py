@@ -7,17 +7,20 @@ real board is opened once and made ready again before each test.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from pathlib import Path
 
-from wizloop.dut import inventory, quarantine, recovery
+from wizloop.dut import inventory, ledger, quarantine, recovery
 from wizloop.dut.address import ModelAddress, is_name, parse_address
 from wizloop.dut.device import Device, open_device
 from wizloop.dut.host import Host
 from wizloop.dut.host_peer import HostPeer
 from wizloop.dut.inventory import Board
+from wizloop.dut.ledger import Line
 from wizloop.dut.peers import ModelPeer, Peer
 from wizloop.dut.quarantine import Quarantine
 from wizloop.dut.recovery import BoardLost
+from wizloop.results.recording import here
 
 
 class Stands:
@@ -51,6 +54,14 @@ class Stands:
     def quarantine(self) -> Quarantine:
         """What is left out, for now."""
         return quarantine.load(inventory.load(self._file).file.with_name(quarantine.NAME))
+
+    def write_ledger(self, outcomes: Iterable[tuple[str, str, str]]) -> None:
+        """Those of boards that the inventory knows by name."""
+        known = inventory.load(self._file)
+        names = {board.name for board in known.boards}
+        at, commit = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), here().commit
+        lines = [Line(at, board, test, outcome, commit) for board, test, outcome in outcomes if board in names]
+        ledger.append(known.file.with_name(ledger.NAME), lines)
 
     def _board(self, text: str) -> Board:
         if is_name(text):
