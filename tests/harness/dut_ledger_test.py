@@ -72,7 +72,7 @@ def test_bad(dut): dut.ask("brew")
 def test_skipped(dut): pytest.skip("not today")
 """
     )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--inventory", "boards.toml", "--dut", "b1")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--dut-inventory", "boards.toml", "--dut", "b1")
     result.assert_outcomes(passed=1, failed=1, skipped=1)
     kept = ledger.read(pytester.path / ledger.NAME)
     assert [(each.board, each.test, each.outcome) for each in kept] == [

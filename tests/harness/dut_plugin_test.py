@@ -165,7 +165,7 @@ def test_bad(dut): assert not "yet"
 def test_what_is_in_quarantine_is_left_out_with_its_reason(run, pytester):
     (pytester.path / "boards.toml").write_text("")
     (pytester.path / "quarantine.toml").write_text(HELD)
-    result = run(TWO, "--inventory", "boards.toml", "--why")
+    result = run(TWO, "--dut-inventory", "boards.toml", "--why")
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(["*test_bad*is in quarantine since 2026-11-30 (ann): known to be bad"])
 
@@ -173,7 +173,7 @@ def test_what_is_in_quarantine_is_left_out_with_its_reason(run, pytester):
 def test_quarantine_is_verified_by_running_it_alone(run, pytester):
     (pytester.path / "boards.toml").write_text("")
     (pytester.path / "quarantine.toml").write_text(HELD)
-    options = ["--inventory", "boards.toml", "--verify-quarantine"]
+    options = ["--dut-inventory", "boards.toml", "--verify-quarantine"]
     result = run(TWO, *options)
     result.assert_outcomes(failed=1, deselected=1)
     result.stdout.fnmatch_lines(["*test_bad?model:w55rp20? is still bad"])
@@ -184,7 +184,7 @@ def test_quarantine_is_verified_by_running_it_alone(run, pytester):
 
 def test_a_wrong_inventory_is_a_mistake_of_the_user(run, pytester):
     (pytester.path / "boards.toml").write_text("[[board]]\nname = 'b1'\n")
-    result = run(TWO, "--inventory", "boards.toml")
+    result = run(TWO, "--dut-inventory", "boards.toml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*boards.toml: board b1: address = None, expected*"])
 

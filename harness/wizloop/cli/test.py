@@ -43,7 +43,7 @@ def test(
     for address in dut or []:
         words += ["--dut", address]
     if inventory is not None:
-        words += ["--inventory", str(inventory)]
+        words += ["--dut-inventory", str(inventory)]
     if why:
         words.append("--why")
     if not _names_tests(context.args):

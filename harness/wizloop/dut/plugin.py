@@ -54,7 +54,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="where tests run: model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, or the name of a board of the inventory "
         f"(default: {DEFAULT}); may be repeated",
     )
-    group.addoption("--inventory", metavar="FILE", help="the boards there are (default: as `wizloop board list` says)")
+    group.addoption(
+        "--dut-inventory", metavar="FILE", help="the boards there are (default: as `wizloop board list` says)"
+    )
     group.addoption("--why", action="store_true", help="list each skipped test with what its board lacks")
     group.addoption("--verify-quarantine", action="store_true", help="run what is in quarantine, and nothing else")
     group.addoption("--dut-bytes", type=int, metavar="N", help=f"of a long transfer (default: {BULK_BYTES})")
@@ -80,7 +82,7 @@ def stands_of(config: pytest.Config) -> Stands:
     from wizloop.dut.stands import Stands
 
     if _stands not in config.stash:
-        config.stash[_stands] = Stands(config.getoption("inventory"), config.getoption("dut_seed"))
+        config.stash[_stands] = Stands(config.getoption("dut_inventory"), config.getoption("dut_seed"))
     return config.stash[_stands]
 
 
