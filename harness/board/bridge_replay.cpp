@@ -33,6 +33,15 @@ std::optional<Error> BridgeReplay::play(const testbed::TranscriptEvent& event, s
   if (event.kind == Kind::select && pause >= shortest_pause) {
     bridge_.wait(static_cast<std::uint32_t>(pause / microseconds(1)));
   }
+  if (event.kind == Kind::supply && used_) {
+    return Error{"the transcript has a power cycle, and a board's supply cannot be switched from here"};
+  }
+  if (event.kind == Kind::reset_pin) {
+    if (!bridge_.has("rst")) return Error{"the transcript has a reset by RSTn, which this board has not wired"};
+    bridge_.wait(static_cast<std::uint32_t>(pause / microseconds(1)));
+    bridge_.set_reset_pin(event.good);
+  }
+  used_ = used_ || event.kind == Kind::select || event.kind == Kind::reset_pin;
   if (event.kind == Kind::select) begun_ = false;
   if (event.kind == Kind::deselect) bridge_.release_select();
   if (event.kind == Kind::bytes) {

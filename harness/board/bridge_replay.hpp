@@ -1,6 +1,7 @@
 // A recorded SPI transcript against a real chip, through its board's agent: the same frames, with at least the pauses
 // between them that the recording had. What came from the recorded cable stays out: what the real one brings will be
-// the first difference where a register tells of it.
+// the first difference where a register tells of it. So does its supply: a recording in which a chip that has been used
+// loses it cannot be repeated.
 //
 //   auto channel = spi_bridge::AgentChannel::open("serial:/dev/ttyACM0");
 //   auto bridge = spi_bridge::SpiBridge::attach(*channel.value());
@@ -25,6 +26,7 @@ class BridgeReplay final : public testbed::ReplayTarget {
  private:
   spi_bridge::SpiBridge& bridge_;
   bool begun_ = false;      // the frame, on the board
+  bool used_ = false;       // it is not as reset() left it
   Instant played_until_{};  // as recorded
 };
 

@@ -108,6 +108,11 @@ constexpr std::array option_table{
              b.pcap = v;
              return std::nullopt;
            }},
+    Option{"--spi",
+           [](ServeOptions&, BoardOptions& b, std::string_view, std::string_view v) -> Outcome {
+             b.spi = v;
+             return std::nullopt;
+           }},
     Option{"--set", [](ServeOptions&, BoardOptions& b, std::string_view n,
                        std::string_view v) { return read_setting(n, v, b); }},
     Option{"--reset-on",
@@ -225,6 +230,7 @@ Of each board, behind its --board:
   --baud N               of its UART; default 1000000
   --ip ADDRESS[/BITS] --gateway ADDRESS --mac MAC    what the firmware starts with
   --pcap FILE            the frames on its cable (pcapng)
+  --spi FILE             the SPI transcript, for `wizloop replay`
   --set KEY=VALUE        board.KEY, chip.KEY, link.partner, fault.NAME, finding.ID, suppress.ID; repeatable
 
 Of all:

@@ -28,6 +28,7 @@ struct BoardOptions {
   std::optional<Endpoint> tcp{};
   std::optional<Endpoint> rfc2217{};
   std::optional<std::filesystem::path> pcap{};
+  std::optional<std::filesystem::path> spi{};
   std::vector<std::pair<std::string, std::string>> settings{};
   bool reset_on_dtr = false;
   std::int64_t baud = 1'000'000;

@@ -52,6 +52,7 @@ Result<std::unique_ptr<VirtualBoard>> VirtualBoard::create(const RackSite& site,
   setup.testbed.queue = &site.queue;
   setup.testbed.switch_port = &port;
   setup.testbed.pcap_file = options.pcap;
+  setup.testbed.transcript_file = options.spi;
   setup.testbed.write_through = true;
   setup.testbed.note = fmt::format("wizloop serve, board {}", options.name);
   setup.uart.baud = options.baud;

@@ -45,6 +45,7 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
 
 void Chip::set_rstn(bool high) {
   if (std::exchange(rstn_, high) == high) return;  // only edges act
+  if (witness_ != nullptr) witness_->on_reset_pin(high);
   judge_.on_reset_pin(high);
   drive_reset(high);
 }
@@ -78,7 +79,18 @@ void Chip::drive_reset(bool high) {
   if (context_.quirks.peek<SpiBeforePll>(Quirk::spi_before_pll) == SpiBeforePll::alive) front_.set_held_in_reset(false);
 }
 
+void Chip::let_select_go() {
+  if (witness_ != nullptr) witness_->on_select_let_go();
+  front_.let_select_go();
+}
+
+void Chip::plug(bool in) {
+  if (witness_ != nullptr) witness_->on_cable(in);
+  phy_.set_cable(in);
+}
+
 void Chip::set_power(bool on) {
+  if (witness_ != nullptr) witness_->on_supply(on);
   if (on) return drive_reset(true);
   drive_reset(false);
   hold_in_reset();

@@ -22,6 +22,18 @@
 
 namespace wizloop::chip {
 
+// Is told of what comes to the chip other than by SPI and in frames, just before it acts.
+class PinWitness {
+ public:
+  virtual void on_reset_pin(bool high) = 0;
+  virtual void on_supply(bool on) = 0;
+  virtual void on_cable(bool in) = 0;
+  virtual void on_select_let_go() = 0;
+
+ protected:
+  ~PinWitness() = default;
+};
+
 class Chip final : public wire::FrameSink, private BlockAccess, private InterruptListener, private LinkListener {
  public:
   // Powered up with everything at reset values, no cable, no link. Chance comes from the streams "chip.isn",
@@ -36,25 +48,27 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   bool intn() const { return intn_.high(); }
   void connect_intn(InterruptPin::Listener& listener) { intn_.connect(listener); }
   void set_rstn(bool high);
+  // One that writes down what a run did; it outlives the chip's use.
+  void set_witness(PinWitness& witness) { witness_ = &witness; }
   // The host starts anew and the chip does not notice: what was open stays open, and is judged so.
   void note_host_restart() { judge_.on_host_restart(); }
   // Whoever held SCSn low was reset or has lost its supply.
-  void let_select_go() { front_.let_select_go(); }
+  void let_select_go();
   // The host sleeps until INTn is low, or has had itself called then.
   void note_intn_awaited() { judge_.on_intn_awaited(sir()); }
   void set_pmode_pins(std::uint8_t code) { phy_.set_pmode_pins(code); }
 
   // Faults of its own that a run plans; the faults outlive the chip.
   void inject(Faults& faults) { context_.faults = ChipFaults::of(faults); }
-  // The supply. Without it the chip hears nothing and there is no link; when it comes back the chip starts anew, and its
-  // PHY with it.
+  // The supply. Without it the chip hears nothing and there is no link; when it comes back the chip starts anew, and
+  // its PHY with it.
   void set_power(bool on);
   // The supply is down from now on for so long.
   void brown_out(Duration down);
 
   // Cable.
   void connect(wire::FrameSink& sink) { transmitter_.connect(sink); }
-  void plug(bool in) { phy_.set_cable(in); }
+  void plug(bool in);
   // The far end of that cable: by default it negotiates and offers all that 10/100 Mbit/s knows. From the next
   // negotiation on.
   void set_link_partner(const wire::LinkAbilities& partner) { phy_.set_partner(partner); }
@@ -144,6 +158,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   std::uint16_t pending_causes_ = 0;           // IR & IMR, SIR & SIMR
   int frames_in_reception_ = 0;
   std::function<void(const wire::LinkModes&)> link_up_listener_;
+  PinWitness* witness_ = nullptr;
 };
 
 }  // namespace wizloop::chip

@@ -106,6 +106,12 @@ std::optional<Error> ModelReplay::play(const TranscriptEvent& event, std::vector
     case Kind::cable:
       chip.plug(event.good);
       break;
+    case Kind::reset_pin:
+      chip.set_rstn(event.good);
+      break;
+    case Kind::supply:
+      chip.set_power(event.good);
+      break;
     case Kind::end:
       break;
   }

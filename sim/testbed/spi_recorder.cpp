@@ -73,10 +73,24 @@ void SpiRecorder::accept(wire::FramePtr frame, Instant at) {
   chip_.accept(std::move(frame), at);
 }
 
-void SpiRecorder::plug(bool in) {
+void SpiRecorder::on_reset_pin(bool high) {
+  flush();
+  writer_->reset_pin(queue_.now(), high);
+}
+
+void SpiRecorder::on_supply(bool on) {
+  flush();
+  writer_->supply(queue_.now(), on);
+}
+
+void SpiRecorder::on_cable(bool in) {
   flush();
   writer_->cable(queue_.now(), in);
-  chip_.plug(in);
+}
+
+void SpiRecorder::on_select_let_go() {
+  flush();
+  writer_->deselect(queue_.now());
 }
 
 std::optional<Error> SpiRecorder::close() {

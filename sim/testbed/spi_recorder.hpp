@@ -13,7 +13,7 @@
 
 namespace wizloop::testbed {
 
-class SpiRecorder final : public chip::SpiTarget, public wire::FrameSink {
+class SpiRecorder final : public chip::SpiTarget, public wire::FrameSink, public chip::PinWitness {
  public:
   SpiRecorder(EventQueue& queue, chip::Chip& chip, std::unique_ptr<TranscriptWriter> writer)
       : queue_{queue}, chip_{chip}, target_{chip.spi()}, writer_{std::move(writer)} {}
@@ -28,7 +28,10 @@ class SpiRecorder final : public chip::SpiTarget, public wire::FrameSink {
   void accept(wire::FramePtr frame, Instant at) override;
   void announce(const wire::Frame& frame, Instant at) override;
 
-  void plug(bool in);
+  void on_reset_pin(bool high) override;
+  void on_supply(bool on) override;
+  void on_cable(bool in) override;
+  void on_select_let_go() override;
 
   // Once, at the end of the run. The error says that the file is not whole.
   std::optional<Error> close();

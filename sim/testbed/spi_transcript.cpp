@@ -98,13 +98,22 @@ void TranscriptWriter::put(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() && error_number_ == 0) error_number_ = errno;
 }
 
-void TranscriptWriter::line(Instant at, std::string_view rest) { put(fmt::format("{} {}\n", ps(at), rest)); }
+// Whoever stops firmware that is ahead of the other boards does so at an instant before its last byte's.
+void TranscriptWriter::line(Instant at, std::string_view rest) {
+  latest_ = std::max(at, latest_);
+  put(fmt::format("{} {}\n", ps(latest_), rest));
+}
 
 void TranscriptWriter::bytes(Instant first, Instant last, Bytes mosi, Bytes miso) {
   const bool nothing_sent = all_zero(mosi);
   const bool nothing_read = all_zero(miso);
-  if (nothing_sent && nothing_read) return line(first, fmt::format("X {} .{}", ps(last), mosi.size()));
-  line(first, fmt::format("X {} {} {}", ps(last), nothing_sent ? "." : hex(mosi), nothing_read ? "." : hex(miso)));
+  last = std::max(last, latest_);
+  if (nothing_sent && nothing_read) {
+    line(first, fmt::format("X {} .{}", ps(last), mosi.size()));
+  } else {
+    line(first, fmt::format("X {} {} {}", ps(last), nothing_sent ? "." : hex(mosi), nothing_read ? "." : hex(miso)));
+  }
+  latest_ = last;
 }
 
 void TranscriptWriter::announced(Instant at, Instant first_bit, Bytes frame, bool good) {
@@ -245,8 +254,18 @@ Result<TranscriptEvent> TranscriptReader::parse(std::string_view line) const {
     event.good = words.words[2] == "in";
     return event;
   }
-  return wrong(
-      fmt::format("unknown event \"{}\", expected S, X, D, A, F, C or E with what belongs to it", words.words[1]));
+  if (is("R", 3) && (words.words[2] == "high" || words.words[2] == "low")) {
+    event.kind = Kind::reset_pin;
+    event.good = words.words[2] == "high";
+    return event;
+  }
+  if (is("P", 3) && (words.words[2] == "on" || words.words[2] == "off")) {
+    event.kind = Kind::supply;
+    event.good = words.words[2] == "on";
+    return event;
+  }
+  return wrong(fmt::format("unknown event \"{}\", expected S, X, D, A, F, C, R, P or E with what belongs to it",
+                           words.words[1]));
 }
 
 }  // namespace wizloop::testbed

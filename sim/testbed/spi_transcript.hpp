@@ -14,6 +14,8 @@
 //                                    bytes: damaged
 //   9000000 F 0                      the last bit of the first such frame is in
 //   9000000 C out                    the cable is pulled; "in"
+//   9100000 R low                    RSTn falls; "high"
+//   9200000 P off                    the supply goes away; "on"
 //   9500000 E                        the run is over; a transcript without it was cut short
 #pragma once
 
@@ -43,7 +45,7 @@ struct TranscriptHead {
 };
 
 struct TranscriptEvent {
-  enum class Kind : std::uint8_t { select, bytes, deselect, announced, arrived, cable, end };
+  enum class Kind : std::uint8_t { select, bytes, deselect, announced, arrived, cable, reset_pin, supply, end };
 
   Kind kind = Kind::end;
   Instant at{};
@@ -51,7 +53,7 @@ struct TranscriptEvent {
   std::vector<std::uint8_t> mosi{};  // announced: the frame
   std::vector<std::uint8_t> miso{};
   std::uint64_t frame = 0;  // arrived: which of those announced
-  bool good = true;         // announced: undamaged; cable: in
+  bool good = true;         // announced: undamaged; cable: in; reset_pin: high; supply: on
 };
 
 class TranscriptWriter {
@@ -68,6 +70,8 @@ class TranscriptWriter {
   void announced(Instant at, Instant first_bit, Bytes frame, bool good);
   void arrived(Instant at, std::uint64_t frame);
   void cable(Instant at, bool in) { line(at, in ? "C in" : "C out"); }
+  void reset_pin(Instant at, bool high) { line(at, high ? "R high" : "R low"); }
+  void supply(Instant at, bool on) { line(at, on ? "P on" : "P off"); }
 
   // Once, at the end of the run. The first thing that went wrong, if anything did.
   std::optional<Error> close(Instant at);
@@ -80,6 +84,7 @@ class TranscriptWriter {
   std::filesystem::path path_;
   std::FILE* file_;
   int error_number_ = 0;
+  Instant latest_ = Instant::min();
 };
 
 class TranscriptReader {

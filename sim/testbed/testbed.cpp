@@ -133,7 +133,7 @@ std::optional<Error> Testbed::open_files() {
 void Testbed::build_cable_and_chip() {
   link_.emplace(queue_, random_, net::LinkProfile{});
   if (net::LinkFaults::wanted(*faults_)) {
-    link_->on_change([this](bool up) { recorder_ ? recorder_->plug(up) : chip_->plug(up); });
+    link_->on_change([this](bool up) { chip_->plug(up); });
     link_->inject(*faults_, frames_);
   }
   if (net::FaultyPeer::wanted(*faults_)) {
@@ -159,6 +159,7 @@ std::optional<Error> Testbed::start_transcript() {
       {.board = setup_.board.name, .seed = setup_.seed, .settings = setup_.chip_settings, .note = setup_.note});
   if (!writer) return writer.error();
   recorder_.emplace(queue_, *chip_, std::move(writer).value());
+  chip_->set_witness(*recorder_);
   link_->attach(net::End::board, *recorder_);
   return std::nullopt;
 }

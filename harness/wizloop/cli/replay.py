@@ -16,7 +16,7 @@ from wizloop.errors import UsageError
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="A transcript, of `wizloop run --spi FILE`.")],
+    file: Annotated[Path, typer.Argument(help="A transcript, of `wizloop run` or `wizloop serve` with --spi FILE.")],
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="chip.KEY or fault.chip_NAME, after the run's own; repeatable."),

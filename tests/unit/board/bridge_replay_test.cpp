@@ -52,6 +52,20 @@ TEST_F(BridgeReplayTest, AChipThatAnswersAsRecordedHasNoDifference) {
   EXPECT_EQ(outcome.value().bytes, 12u);
 }
 
+TEST_F(BridgeReplayTest, AResetByRSTnReachesTheChipAndAPowerCycleIsRefused) {
+  // SHAR is written, lost with RSTn, and reads 0.
+  const std::string written =
+      "0 P off\n0 P on\n1000 S\n2000 X 9000 000904AA 01020300\n9000 D\n"
+      "10000 R low\n700010000 R high\n4000010000 S\n4000010000 X 4000020000 00090000 01020300\n4000020000 D\n";
+  const auto outcome = replayed(written + "4000030000 E\n");
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_FALSE(outcome.value().difference);
+  EXPECT_EQ(outcome.value().bytes, 8u);
+  const auto refused = replayed(written + "4000030000 P off\n");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("power cycle"));
+}
+
 TEST_F(BridgeReplayTest, TheFirstByteThatDiffersIsNamed) {
   const auto outcome = replayed("1000 S\n2000 X 9000 00390000 01020351\n9000 D\n9000 E\n");
   ASSERT_TRUE(outcome && outcome.value().difference);

@@ -2,8 +2,10 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "gateway_test.hpp"
+#include "sim/testbed/replay.hpp"
 
 namespace wizloop::gateway {
 namespace {
@@ -13,7 +15,9 @@ class VirtualBoardTest : public testing::Test {
  protected:
   void SetUp() override {
     const std::string file = WIZLOOP_BOARDS_DIR "/w55rp20.toml";
-    const std::vector<std::string_view> arguments{"--board", file, "--name", "b1", "--tcp", "127.0.0.1:0"};
+    const std::string spi = transcript().string();
+    const std::vector<std::string_view> arguments{"--board", file,          "--name", "b1",
+                                                  "--tcp",   "127.0.0.1:0", "--spi",  spi};
     const ServeOptions options = parse_serve_options(arguments).value();
     const RackSite site{io_, queue_, pacer_, nullptr, [this](const std::string& line) { hear(line); }};
     const BoardAddresses addresses{.mac = testbed::board_mac, .ip = testbed::board_ip, .mask = 0xFFFFFF00};
@@ -23,6 +27,8 @@ class VirtualBoardTest : public testing::Test {
     board_->set_power(true);
     console_ = std::make_unique<Peer>(Peer::connect(*board_->tcp()));
   }
+
+  std::filesystem::path transcript() const { return folder_ / "b1.spi"; }
 
   virtual void hear(const std::string& line) { said_.push_back(line); }
 
@@ -50,6 +56,7 @@ class VirtualBoardTest : public testing::Test {
     return serve_until([&] { return console_->sees(start); });
   }
 
+  TestFolder folder_;
   boost::asio::io_context io_;
   wire::FramePool frames_;
   EventQueue queue_;
@@ -59,6 +66,36 @@ class VirtualBoardTest : public testing::Test {
   std::unique_ptr<VirtualBoard> board_;
   std::unique_ptr<Peer> console_;
 };
+
+TEST_F(VirtualBoardTest, WritesATranscriptThatTheModelRepeatsThroughResetCableAndPower) {
+  EXPECT_TRUE(answers("#1 link wait_ms=5000\n", "#1 ok up=1 "));
+  EXPECT_TRUE(answers("#2 reset\n", "#2 ok")) << "by RSTn";
+  board_->plug(false);
+  bool down = false;  // the chip takes a while to notice
+  for (int number = 100; !down && number < 1000; ++number) {
+    const std::string mark = "#" + std::to_string(number);
+    EXPECT_TRUE(answers(mark + " link\n", mark + " ok"));
+    down = console_->sees(" up=0 ");
+  }
+  EXPECT_TRUE(down);
+  board_->plug(true);
+  EXPECT_TRUE(answers("#4 link wait_ms=5000\n", "#4 ok up=1 "));
+  EXPECT_TRUE(board_->reset()) << "by the button";
+  EXPECT_TRUE(answers("#5 hello\n", "! hello"));
+  board_->set_power(false);
+  board_->set_power(true);
+  EXPECT_TRUE(answers("#6 link wait_ms=5000\n", "#6 ok up=1 "));
+  board_->finish();
+  const auto recorded = testbed::TranscriptReader::open(transcript());
+  ASSERT_TRUE(recorded) << recorded.error().message;
+  const auto model = testbed::ModelReplay::create(recorded.value()->head(), {});
+  ASSERT_TRUE(model) << model.error().message;
+  const auto outcome = testbed::replay(*recorded.value(), *model.value());
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_FALSE(outcome.value().difference) << outcome.value().difference->where;
+  EXPECT_TRUE(outcome.value().whole);
+  EXPECT_GT(outcome.value().bytes, 500);
+}
 
 // Whose firmware meets an exception that nobody expects: the line with a finding is said on its stack.
 class BrokenBoardTest : public VirtualBoardTest {
