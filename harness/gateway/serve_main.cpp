@@ -1,7 +1,8 @@
-// wizloop-serve: virtual rack boards in real time. `wizloop serve --help`; the README of harness/gateway has examples.
+// wizloop-serve: virtual rack boards in real time. `wizloop serve --help`; harness/README.md has examples.
 //
 // Exit codes: 0 ended when told to, 2 usage, 5 the machine lacks something.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/gateway/news.hpp"
 #include "harness/gateway/rack.hpp"
 
 namespace {
@@ -19,12 +21,6 @@ using namespace wizloop;
 
 constexpr int exit_usage = 2;
 constexpr int exit_infrastructure = 5;
-
-// To whoever listens; a board is served whether or not somebody does.
-void say(const std::string& line) {
-  std::fputs((line + '\n').c_str(), stdout);
-  std::fflush(stdout);
-}
 
 int complain(const Error& error) {
   fmt::print(stderr, "wizloop serve: {}\n", error.message);
@@ -38,7 +34,8 @@ int serve(const std::vector<std::string_view>& arguments) {
     fmt::print("{}", gateway::serve_help());
     return 0;
   }
-  gateway::Rack rack{std::move(options).value(), say};
+  gateway::News news{STDOUT_FILENO};
+  gateway::Rack rack{std::move(options).value(), [&news](const std::string& line) { news.say(line); }};
   if (const auto failed = rack.set_up()) return complain(*failed);
   if (const auto failed = rack.say_ready()) return complain(*failed);
   rack.serve();
