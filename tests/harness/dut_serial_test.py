@@ -163,6 +163,23 @@ def test_resync_ends_a_half_line_and_a_long_verb(agent, board):
     assert sent.startswith(b"\n\x03\n#1 hello")
 
 
+def test_resync_asks_a_board_that_is_silent_until_its_own_deadline(agent, board, monkeypatch):
+    monkeypatch.setattr("wizloop.dut.agent.HELLO_S", SOON)
+    board.answers = lambda n, _: b"\n" if n < 8 else None  # as one that boots
+    assert agent.resync(within=60)["board"] == "fake"
+    with pytest.raises(NoAnswer):
+        board.answers = lambda *_: b"\n"
+        agent.resync(within=2 * SOON)
+
+
+def test_a_look_that_waits_gets_all_of_its_time(agent, board, monkeypatch):
+    monkeypatch.setattr("wizloop.dut.agent.CLOSING_S", 0.0)
+    board.answers = lambda *_: b"\n"
+    with pytest.raises(NoAnswer):
+        agent.ask("link", wait_ms=10, within=SOON)
+    assert len(board.heard) == 1
+
+
 def test_a_second_program_is_told_who_has_the_port(agent, board, lock_folder):
     with pytest.raises(PortBusy, match=rf"in use by process {os.getpid()} .*LCK"):
         SerialLine(SerialAddress(board.device), agent.line._host)

@@ -25,6 +25,7 @@ from wizloop.errors import InfrastructureError
 
 SHORT_S = 5.0  # for verbs that end by themselves, `selftest` apart
 SELFTEST_S = 60.0
+HELLO_S = 1.0  # of a resync, which asks again and again
 LONG_S = 60.0
 CLOSING_S = 3.0  # what a long verb may take beyond its own timeout: closing, and the way of the answer
 TRIES = 3
@@ -115,13 +116,14 @@ class Agent:
         end = self.line.now() + (self._patience(verb, keys) if within is None else within + _grace(verb))
         looks = protocol.only_looks(verb, keys)
         for attempt in range(1, TRIES + 1):
-            # One that only looks may be lost on the way: it gets its share of the time.
-            share = (end - self.line.now()) / (TRIES + 1 - attempt) if looks else end - self.line.now()
+            # One that only looks, and at once, may be lost on the way: it gets its share of the time.
+            left = end - self.line.now()
+            share = left / (TRIES + 1 - attempt) if looks and not protocol.is_long(verb) else left
             request = self._start(verb, keys, self.line.now() + share, within)
             try:
                 answer = request.outcome()
             except (NoAnswer, LineLost, Restarted, _Damaged):
-                if not looks or attempt == TRIES:
+                if not looks or attempt == TRIES or self.line.now() >= end:
                     raise
             else:
                 if answer.sequence == 0 and not looks:
@@ -192,7 +194,12 @@ class Agent:
         while True:
             self._end_half_line(end)
             self._send(b"\x03\n", end)
-            answer = self.outcome("hello", within=max(0.1, min(1.0, end - self.line.now())))
+            try:
+                answer = self.outcome("hello", within=max(HELLO_S / 10, min(HELLO_S, end - self.line.now())))
+            except (NoAnswer, Restarted, _Damaged):
+                if self.line.now() >= end:
+                    raise
+                continue
             if answer.ok:
                 self.repeated = repeated  # what was there before is no fault of the line
                 self.forget()
