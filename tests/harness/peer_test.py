@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,11 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from bounded import SECONDS, read_line
+from places import need
 
 pytestmark = pytest.mark.simulator  # its programs come with the compiled module
 
 WIZLOOP = [sys.executable, "-m", "wizloop", "peer"]
-SECONDS = 30  # more than any of these takes; what is not over then is stopped
 
 
 @contextmanager
@@ -24,8 +24,7 @@ def peer(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A peer that listens, and the port that it was given."""
     with subprocess.Popen([*WIZLOOP, *arguments], stdout=subprocess.PIPE, text=True) as process:
         try:
-            assert process.stdout is not None
-            listening = re.fullmatch(r"listening \w+=127\.0\.0\.1:(\d+)\n", process.stdout.readline())
+            listening = re.fullmatch(r"listening \w+=127\.0\.0\.1:(\d+)\n", read_line(process))
             assert listening is not None
             yield process, int(listening[1])
         finally:
@@ -53,8 +52,7 @@ def test_transfer_measures_each_round_and_their_average(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["", "-r", "-d", "-R"])
 def test_iperf_client_is_served(option: str) -> None:
-    if shutil.which("iperf") is None:
-        pytest.skip("no iperf on this machine")
+    need("iperf")
     back = {"-r": "iperf-tcp-back", "-d": "iperf-tcp-back", "-R": "iperf-tcp-reverse"}.get(option)
     with peer("--transfers", "1", "iperf", "--tcp", "0") as (server, port):
         command = ["iperf", "-c", "127.0.0.1", "-p", str(port), "-n", "1M", *option.split(), "-L", str(port + 1)]
@@ -67,8 +65,7 @@ def test_iperf_client_is_served(option: str) -> None:
 
 
 def test_iperf_udp_client_gets_a_report_without_loss() -> None:
-    if shutil.which("iperf") is None:
-        pytest.skip("no iperf on this machine")
+    need("iperf")
     with peer("--transfers", "1", "iperf", "--udp", "0") as (server, port):
         command = ["iperf", "-u", "-c", "127.0.0.1", "-p", str(port), "-n", "147000", "-b", "10M"]
         client = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
