@@ -1,5 +1,5 @@
-// wizloop-peer: programs at the far end of a board's cable, for boards in real time. `wizloop-peer --help`; the README
-// of harness/gateway has examples.
+// wizloop-peer: programs at the far end of a board's cable, for boards in real time. `wizloop-peer --help`;
+// harness/README.md has examples.
 //
 // Exit codes: 0 all transfers whole, 1 one was not, 2 usage, 5 a socket or a file could not be had.
 #include <fmt/format.h>
