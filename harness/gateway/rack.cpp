@@ -11,13 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/wire/ipv4_text.hpp"
+
 namespace wizloop::gateway {
 
 namespace {
-
-std::string text_of(wire::Ipv4Address ip) {
-  return fmt::format("{}.{}.{}.{}", ip >> 24, ip >> 16 & 0xFF, ip >> 8 & 0xFF, ip & 0xFF);
-}
 
 std::string text_of(const wire::MacAddress& mac) {
   return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
@@ -121,7 +119,7 @@ std::optional<Error> Rack::say_ready() {
                         {"file", options.file.string()},
                         {"pty", board->pty()},
                         {"mac", text_of(board->addresses().mac)},
-                        {"ip", text_of(board->addresses().ip)}};
+                        {"ip", wire::to_text(board->addresses().ip)}};
     if (options.serial) json["serial"] = options.serial->string();
     if (board->tcp()) json["tcp"] = to_string(*board->tcp());
     if (board->rfc2217()) json["rfc2217"] = to_string(*board->rfc2217());

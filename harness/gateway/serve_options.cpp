@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/ip/address_v4.hpp>
 #include <charconv>
 
 #include "sim/core/nearest.hpp"
+#include "sim/wire/ipv4_text.hpp"
 
 namespace wizloop::gateway {
 
@@ -27,10 +27,8 @@ Outcome read_number(std::string_view option, std::string_view text, T least, T m
 }
 
 Outcome read_address(std::string_view option, std::string_view text, std::optional<wire::Ipv4Address>& address) {
-  boost::system::error_code failed;
-  const auto read = boost::asio::ip::make_address_v4(std::string{text}, failed);
-  if (failed) return Error{fmt::format("{} {}: expected an IPv4 address, as 192.168.1.20", option, text)};
-  address = read.to_uint();
+  address = wire::ipv4_of(text);
+  if (!address) return Error{fmt::format("{} {}: expected an IPv4 address, as 192.168.1.20", option, text)};
   return std::nullopt;
 }
 

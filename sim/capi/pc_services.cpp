@@ -17,6 +17,7 @@
 #include "sim/net/services/tcp_source.hpp"
 #include "sim/net/services/udp_echo.hpp"
 #include "sim/net/services/udp_sink.hpp"
+#include "sim/wire/ipv4_text.hpp"
 
 namespace wizloop::capi {
 namespace {
@@ -26,19 +27,6 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::optional<wire::Ipv4Address> address_of(std::string_view text) {
-  wire::Ipv4Address address = 0;
-  for (int part = 0; part < 4; ++part) {
-    const std::size_t dot = part < 3 ? text.find('.') : text.size();
-    if (dot == std::string_view::npos) return std::nullopt;
-    const auto byte = number_of(text.substr(0, dot));
-    if (!byte || *byte > 255) return std::nullopt;
-    address = address << 8 | static_cast<wire::Ipv4Address>(*byte);
-    text.remove_prefix(std::min(dot + 1, text.size()));
-  }
-  return address;
 }
 
 // The "key=value" words given to one service.
@@ -88,7 +76,7 @@ class Options {
   std::optional<wire::Ipv4Address> address(std::string_view key) {
     const auto text = take(key);
     if (!text) return std::nullopt;
-    const auto given = address_of(*text);
+    const auto given = wire::ipv4_of(*text);
     if (!given) fail(fmt::format("{}: {} is \"{}\", expected an address such as 192.168.1.20", service_, key, *text));
     return given;
   }
@@ -267,7 +255,7 @@ Made make_dns(net::LwipHost& host, Options& options) {
                                 .truncated_queries = options.number("truncated_queries", 0, 0, most),
                                 .answer_delay = delay_of(options)};
   for (const auto& [name, text] : options.rest()) {
-    const auto ip = address_of(text);
+    const auto ip = wire::ipv4_of(text);
     options.require(ip.has_value(), fmt::format("{}=IP, such as 192.168.1.20, not \"{}\"", name, text));
     config.names.push_back({name, ip.value_or(0)});
   }

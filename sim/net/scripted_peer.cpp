@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/wire/ipv4_text.hpp"
+
 namespace wizloop::net {
 namespace {
 
@@ -29,10 +31,6 @@ std::string flags_text(std::uint8_t flags) {
 std::string instant_text(Instant at) {
   const std::int64_t ps = at.time_since_epoch().count();
   return fmt::format("{}.{:012}", ps / 1'000'000'000'000, ps % 1'000'000'000'000);
-}
-
-std::string address_text(wire::Ipv4Address ip) {
-  return fmt::format("{}.{}.{}.{}", ip >> 24, ip >> 16 & 0xFF, ip >> 8 & 0xFF, ip & 0xFF);
 }
 
 }  // namespace
@@ -101,8 +99,8 @@ std::string SeenFrame::text() const {
   }
   if (what == Kind::arp) {
     const bool asks = arp().operation == wire::Arp::Operation::request;
-    return line + fmt::format(" {} for {} from {}", asks ? "request" : "reply", address_text(arp().target_ip),
-                              address_text(arp().sender_ip));
+    return line + fmt::format(" {} for {} from {}", asks ? "request" : "reply", wire::to_text(arp().target_ip),
+                              wire::to_text(arp().sender_ip));
   }
   if (what == Kind::icmp) return line + fmt::format(" type={} data={}", ip_payload()[0], data().size());
   return line + fmt::format(" {} bytes", bytes.size());

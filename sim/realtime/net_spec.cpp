@@ -9,6 +9,7 @@
 
 #include "sim/realtime/packet_bridge.hpp"
 #include "sim/realtime/tap_bridge.hpp"
+#include "sim/wire/ipv4_text.hpp"
 
 namespace wizloop::realtime {
 namespace {
@@ -32,18 +33,6 @@ std::optional<std::uint32_t> number(std::string_view text, std::uint32_t max) {
   return value;
 }
 
-std::optional<wire::Ipv4Address> ipv4_of(std::string_view text) {
-  const auto parts = split(text, '.');
-  if (parts.size() != 4) return std::nullopt;
-  wire::Ipv4Address address = 0;
-  for (const std::string_view part : parts) {
-    const auto byte = number(part, 255);
-    if (!byte) return std::nullopt;
-    address = address << 8 | *byte;
-  }
-  return address;
-}
-
 std::optional<std::uint16_t> port_of(std::string_view text) {
   const auto port = number(text, 65535);
   if (!port || *port == 0) return std::nullopt;
@@ -53,7 +42,7 @@ std::optional<std::uint16_t> port_of(std::string_view text) {
 // [ADDRESS:]PORT off the front of `parts`.
 bool take_endpoint(std::vector<std::string_view>& parts, wire::Ipv4Address& address, std::uint16_t& port) {
   if (!parts.empty() && parts.front().find('.') != std::string_view::npos) {
-    const auto given = ipv4_of(parts.front());
+    const auto given = wire::ipv4_of(parts.front());
     if (!given) return false;
     address = *given;
     parts.erase(parts.begin());
@@ -88,7 +77,7 @@ std::optional<Error> set_switch(bool& which, std::string_view key, std::string_v
 
 std::optional<Error> set_network(SlirpConfig& config, std::string_view value) {
   const auto parts = split(value, '/');
-  const auto network = ipv4_of(parts.front());
+  const auto network = wire::ipv4_of(parts.front());
   const auto bits = parts.size() == 2 ? number(parts.back(), 32) : std::nullopt;
   if (!network || !bits) return Error{fmt::format("net={} of slirp, expected such as net=10.0.2.0/24", value)};
   config.network = *network;
@@ -104,7 +93,7 @@ std::optional<Error> set_option(SlirpConfig& config, std::string_view option) {
   if (key == "dns") return set_switch(config.dns, key, value);
   if (key == "net") return set_network(config, value);
   if (key == "guest") {
-    const auto guest = ipv4_of(value);
+    const auto guest = wire::ipv4_of(value);
     if (!guest) return Error{fmt::format("guest={} of slirp, expected such as guest=10.0.2.15", value)};
     config.guest = *guest;
     return std::nullopt;

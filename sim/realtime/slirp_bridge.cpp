@@ -16,16 +16,14 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/wire/ipv4_text.hpp"
+
 namespace wizloop::realtime {
 namespace {
 
 using Protocol = SlirpForward::Protocol;
 
 in_addr in_addr_of(wire::Ipv4Address address) { return {htonl(address)}; }
-
-std::string text_of(wire::Ipv4Address address) {
-  return fmt::format("{}.{}.{}.{}", address >> 24, address >> 16 & 0xFF, address >> 8 & 0xFF, address & 0xFF);
-}
 
 std::string_view text_of(Protocol protocol) { return protocol == Protocol::tcp ? "tcp" : "udp"; }
 
@@ -34,8 +32,8 @@ std::optional<Error> check(const SlirpConfig& config) {
     return Error{fmt::format("slirp: a network of /{}, expected /8 to /27", config.prefix_bits)};
   }
   if ((config.network & ~config.mask()) != 0) {
-    return Error{fmt::format("slirp: {} is not the first address of a /{}, expected {}", text_of(config.network),
-                             config.prefix_bits, text_of(config.network & config.mask()))};
+    return Error{fmt::format("slirp: {} is not the first address of a /{}, expected {}", wire::to_text(config.network),
+                             config.prefix_bits, wire::to_text(config.network & config.mask()))};
   }
   const auto may_be_a_board = [&](wire::Ipv4Address address) {
     const wire::Ipv4Address station = address & ~config.mask();
@@ -43,8 +41,8 @@ std::optional<Error> check(const SlirpConfig& config) {
   };
   if (!may_be_a_board(config.board())) {
     return Error{fmt::format("slirp: the board cannot be at {}, expected an address of {}/{} from {} on",
-                             text_of(config.board()), text_of(config.network), config.prefix_bits,
-                             text_of(config.network + 4))};
+                             wire::to_text(config.board()), wire::to_text(config.network), config.prefix_bits,
+                             wire::to_text(config.network + 4))};
   }
   for (const SlirpForward& forward : config.forwards) {
     if (forward.host_port == 0 || forward.guest_port == 0) {
@@ -52,8 +50,8 @@ std::optional<Error> check(const SlirpConfig& config) {
     }
     if (forward.guest_address != 0 && !may_be_a_board(forward.guest_address)) {
       return Error{fmt::format("slirp: a port forward to {}, expected an address of {}/{} from {} on",
-                               text_of(forward.guest_address), text_of(config.network), config.prefix_bits,
-                               text_of(config.network + 4))};
+                               wire::to_text(forward.guest_address), wire::to_text(config.network), config.prefix_bits,
+                               wire::to_text(config.network + 4))};
     }
   }
   return std::nullopt;
@@ -75,7 +73,7 @@ Error refused(const SlirpForward& forward, int error_number) {
       break;
   }
   return Error{fmt::format("slirp: the host refuses {} port {} at {}: {}{}", text_of(forward.protocol),
-                           forward.host_port, text_of(forward.host_address), std::strerror(error_number), cure),
+                           forward.host_port, wire::to_text(forward.host_address), std::strerror(error_number), cure),
                kind_of(error_number)};
 }
 
