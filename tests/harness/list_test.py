@@ -8,15 +8,15 @@ def test_lists_boards_scenarios_and_duts(fake, wizloop):
     assert "tcp_recv" in text and "read_bytes=2048" in text
     assert "size of a read call: 1 to 65535" in text
     assert "fail=no" in text and "how the run ends: no or void or die or stale or often" in text
-    assert "model:BOARD" in text
-    assert "serial:" not in text
+    assert "model:BOARD" in text and "serial:PORT[@BAUD]" in text and "tcp:HOST:PORT" in text
+    assert "rtl:" not in text
 
 
 def test_why_gives_a_reason_for_each_thing_that_cannot_run(fake, wizloop):
     _, text, _ = wizloop("list", "--why")
     assert "no dma: fast.toml gives no dma_gap_ns" in text
     assert "no burst: slow.toml gives no burst_gap_ns" in text
-    assert "serial:PORT[@BAUD]" in text and "this release has no agent firmware" in text
+    assert "rtl:BOARD" in text and "this release has no RTL front" in text
 
 
 def test_json_has_the_same_lists(fake, wizloop, tmp_path):

@@ -29,9 +29,9 @@ from wizloop.simulator import (
 DUTS = (
     ("model:BOARD", "the chip model in this process, priced by the board file; virtual time", ""),
     ("rtl:BOARD", "the same with an RTL SPI front", "this release has no RTL front"),
-    ("serial:PORT[@BAUD]", "agent firmware on a board, over a serial line", "this release has no agent firmware"),
-    ("tcp:HOST:PORT", "agent firmware on a board, over TCP", "this release has no agent firmware"),
-    ("labgrid:PLACE", "a board leased from a labgrid coordinator", "this release has no agent firmware"),
+    ("serial:PORT[@BAUD]", "a board that runs the agent (boards/agent), over a serial line", ""),
+    ("tcp:HOST:PORT", "the same over TCP", ""),
+    ("labgrid:PLACE", "a board leased from a labgrid coordinator", "this release leases no places"),
 )
 
 
