@@ -1,6 +1,7 @@
 """The Python side and the compiled module together."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
