@@ -31,14 +31,14 @@ SimBoard::SimBoard(std::unique_ptr<testbed::Testbed> bed, BoardSetup setup)
       data_memory_(setup_.data_bytes),
       identity_{testbed_->board().name.c_str(), setup_.firmware.c_str(), setup_.network.value_or(first_network()),
                 setup_.more_stats} {
-  start_agent();
   if (testbed_->faulty_intn() != nullptr) port_.connect_intn(*testbed_->faulty_intn());
   console_.listen([this](Bytes bytes) { on_output(bytes); });
 }
 
-void SimBoard::start_agent() {
+void SimBoard::boot() {
   agent_.emplace(console_, port_, identity_,
                  agent::Buffers{line_memory_.data(), setup_.line_bytes, data_memory_.data(), setup_.data_bytes});
+  agent_->boot();
 }
 
 void SimBoard::restart() {
@@ -46,7 +46,6 @@ void SimBoard::restart() {
   testbed_->chip().let_select_go();
   testbed_->chip().note_host_restart();
   console_.reset();
-  start_agent();
 }
 
 void SimBoard::run_once(Duration at_most) {

@@ -43,17 +43,17 @@ class SimBoard final : public TalkingBoard {
   SimConsole& console() { return console_; }
   SimPort& port() { return port_; }
 
-  // What the main of the firmware does: greets, and then answers for ever.
-  void boot() override { agent_->boot(); }
+  // What the main of the firmware does: greets, and then answers for ever. On the stack that firmware runs on: it looks
+  // at the clock, which may move time.
+  void boot() override;
   void type(std::string_view text) override { console_.type(text); }
   // What a reset of the microcontroller does: firmware has forgotten all, UART and SPI are idle. The chip keeps what it
-  // has; boot() comes next.
+  // has; boot() comes next. What is typed in between waits in the UART.
   void restart();
   void run_once(Duration at_most) override;
 
  private:
   SimBoard(std::unique_ptr<testbed::Testbed> bed, BoardSetup setup);
-  void start_agent();
 
   BoardSetup setup_;
   std::unique_ptr<testbed::Testbed> testbed_;

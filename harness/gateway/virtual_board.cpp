@@ -132,6 +132,7 @@ bool VirtualBoard::reset() {
 }
 
 void VirtualBoard::start_firmware() {
+  board_->restart();
   line_busy_until_ = site_.queue.now();
   crashed_ = false;
   firmware_ = std::make_unique<Fiber>(site_.queue, [this] { run_firmware(); });
@@ -139,7 +140,6 @@ void VirtualBoard::start_firmware() {
 
 void VirtualBoard::run_firmware() {
   try {
-    board_->restart();  // on its own stack: firmware looks at the clock, which may move time
     board_->boot();
     for (;;) {
       board_->run_once(idle_round);

@@ -83,10 +83,10 @@ void BoardOnSwitch::plug(bool in) {
 }
 
 void BoardOnSwitch::start_firmware() {
+  board_->restart();
   line_.clear();
   firmware_ = std::make_unique<Fiber>(queue_, [this] {
     try {
-      board_->restart();  // on its own stack: firmware looks at the clock, which may move time
       board_->boot();
       for (;;) board_->run_once(idle_round);
     } catch (const bus::FirmwareHangs&) {

@@ -45,7 +45,6 @@ Soak::Soak(const SoakPlan& plan)
 
 void Soak::run() {
   for (BoardOnSwitch* board : boards_) board->set_power(true);
-  pass(step);  // what is typed before firmware has begun is lost
   for (std::size_t i = 0; i < boards_.size(); ++i) {
     if (number_of(ask(i, "link wait_ms=20000", 30s), "up") != 1U) complain(fmt::format("board {} has no link", i));
   }

@@ -26,6 +26,14 @@ TEST_F(Restart, FirmwareStartsWithItsOwnAddressesAgain) {
   EXPECT_THAT(ask("net"), HasSubstr(" ip=10.0.0.7 "));
 }
 
+TEST_F(Restart, WhatIsTypedBeforeFirmwareBeginsIsAnswered) {
+  sim.restart();
+  sim.console().type("#1 path\n");
+  board->boot();
+  EXPECT_THAT(board->run_until_line(1s).value_or(""), StartsWith("! hello"));
+  EXPECT_THAT(board->run_until_line(1s).value_or(""), StartsWith("#1 ok p="));
+}
+
 TEST_F(Restart, HalfALineAndOutputOnItsWayAreForgotten) {
   sim.console().type("#1 hel");
   board->run_until(board->now() + 1ms);
