@@ -1,7 +1,7 @@
 """The steps of the READMEs for drivers in C and Arduino C++, as they stand there: files and commands, in a home folder in
 which libraries of the tests' own lie where the checkouts would.
 
-    python3 steps_test.py REPOSITORY BUILD_FOLDER HOME
+    python3 steps_test.py REPOSITORY BUILD_FOLDER
 
 A file is the code block behind `<!-- file: ~/folder/name -->`; a command is an indented line.
 """
@@ -11,10 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
-REPOSITORY, BUILD, HOME = (Path(argument).resolve() for argument in sys.argv[1:4])
+REPOSITORY, BUILD = (Path(argument).resolve() for argument in sys.argv[1:3])
+# Not below the build folder, whose path may hold a space: a user's home does not, and `$(pkg-config ...)` would part it.
+HOME = Path(tempfile.mkdtemp(prefix="wizloop-home-"))
 INTEROP = REPOSITORY / "tests" / "interop"
 SHIMS, ARDUINO, CAPI = (REPOSITORY / name / "README.md" for name in ("drivers/shims", "drivers/shims/arduino", "sim/capi"))
 
@@ -51,8 +54,7 @@ def write_files(readme):
 
 
 def setUpModule():
-    shutil.rmtree(HOME, ignore_errors=True)
-    HOME.mkdir(parents=True)
+    unittest.addModuleCleanup(shutil.rmtree, HOME)
     # The build folder of the tests may have another name than the one that ci/setup makes.
     run(command(SHIMS, INSTALL).replace("build/release", f"'{BUILD}'"), REPOSITORY)
 
@@ -101,4 +103,4 @@ class ForTheCAbi(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
