@@ -78,7 +78,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def stands_of(config: pytest.Config) -> Stands:
-    """The boards of this session."""
+    """The boards of this run of pytest."""
     from wizloop.dut.stands import Stands
 
     if _stands not in config.stash:
