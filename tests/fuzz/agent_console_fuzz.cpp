@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   agent.boot();
   while (!console.silent()) {
     agent.run_once(1);
-    chip->frames().clear();
+    chip->forget_frames();
   }
   agent.run_once(1);
   console.type("\n#999999999 help verb=path\n");

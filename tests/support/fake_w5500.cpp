@@ -143,6 +143,8 @@ void FakeW5500::deselect() {
   selected_ = false;
 }
 
+void FakeW5500::forget_frames() { frames_.erase(frames_.begin(), frames_.end() - (selected_ ? 1 : 0)); }
+
 std::uint8_t FakeW5500::transfer(std::uint8_t mosi) {
   advance(1);
   if (!selected_) {

@@ -88,6 +88,8 @@ class FakeW5500 final : public w5500::Port {
   void set_now_us(std::uint32_t now);
 
   std::vector<Frame>& frames() { return frames_; }
+  // All but the one that is under way, so that a long run does not fill memory.
+  void forget_frames();
   const std::vector<Sent>& sent(unsigned n) const { return sockets_.at(n).sent; }
   Bytes sent_bytes(unsigned n) const;  // of all SENDs
   const std::vector<std::uint8_t>& commands(unsigned n) const { return sockets_.at(n).commands; }
