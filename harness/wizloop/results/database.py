@@ -10,6 +10,7 @@ import importlib.util
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -128,7 +129,7 @@ class Database:
             )
             try:
                 if writable:
-                    connection.execute("PRAGMA journal_mode = WAL")
+                    _use_wal(connection, self._busy_deadline_s)
                     connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA foreign_keys = ON")
             except BaseException:
@@ -175,6 +176,20 @@ class Database:
         }
         found = next((f"{meaning} ({said})" for word, meaning in what.items() if word in said), said)
         return InfrastructureError(f"database {self.name}: {found}")
+
+
+def _use_wal(connection: sqlite3.Connection, deadline_s: float) -> None:
+    """Only one process can bring a new file into this mode, and SQLite sends the others away at once, whatever their
+    timeout: they would wait for each other. So they come again."""
+    deadline = time.monotonic() + deadline_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= deadline:
+                raise
+        time.sleep(0.01)
 
 
 def _refuse_older(version: int | None) -> None:
