@@ -15,6 +15,7 @@ from wizloop.cli import (
     board,
     compare,
     control,
+    doctor,
     explain,
     fit,
     history,
@@ -44,6 +45,7 @@ app.command("compare")(compare.compare)
 app.command("history")(history.history)
 app.command("nightly", context_settings=nightly.CONTEXT)(nightly.nightly)
 app.command("report")(report.report)
+app.command("doctor")(doctor.doctor)
 app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)
 app.command("serve", context_settings=serve.CONTEXT)(serve.serve)

@@ -61,6 +61,10 @@ def location(given: str | None) -> URL:
     return url
 
 
+class NotUpToDate(UsageError):
+    """It holds no runs, or those of an older wizloop; the next that records brings it up to date."""
+
+
 class Database:
     """A results database of one process. `writable` makes it where there is none, and brings an older one up to date."""
 
@@ -80,7 +84,7 @@ class Database:
                     _refuse_older(schema.present_version(connection))
         except UsageError as error:
             self.close()
-            raise UsageError(f"{self.name}: {error}") from None
+            raise type(error)(f"{self.name}: {error}") from None
         except BaseException:
             self.close()
             raise
@@ -194,9 +198,9 @@ def _use_wal(connection: sqlite3.Connection, deadline_s: float) -> None:
 
 def _refuse_older(version: int | None) -> None:
     if version is None:
-        raise UsageError("it holds no runs: record some with --record")
+        raise NotUpToDate("it holds no runs: record some with --record")
     if version < schema.VERSION:
-        raise UsageError(
+        raise NotUpToDate(
             f"its schema has version {version}, this wizloop reads {schema.VERSION}: recording a run brings it up to date"
         )
 
