@@ -14,9 +14,10 @@ constexpr std::uint8_t rwb_write = 0x04;
 
 }  // namespace
 
-FaultySpi::FaultySpi(chip::Chip& chip, chip::SpiTarget& pins, Faults& faults)
+FaultySpi::FaultySpi(chip::Chip& chip, chip::SpiTarget& target, Faults& faults, chip::SpiPins* pins)
     : chip_{chip},
-      target_{pins},
+      target_{target},
+      pins_{pins},
       flip_{faults.point(Fault::spi_flip)},
       miso_stuck_{faults.point(Fault::spi_miso_stuck)},
       miso_contention_{faults.point(Fault::spi_miso_contention)},
@@ -58,6 +59,7 @@ void FaultySpi::lose_select() {
 
 std::uint8_t FaultySpi::exchange(std::uint8_t mosi) {
   if (brown_out_ != nullptr && brown_out_->strikes()) chip_.brown_out(brown_out_->time("down"));
+  if (pins_ != nullptr) pins_->begin_byte();
   if (select_lost_ != nullptr && selected_ && select_lost_->strikes()) lose_select();
 
   const bool flips = flip_ != nullptr && flip_->strikes();
@@ -96,12 +98,23 @@ std::uint8_t FaultySpi::shift_byte(std::uint8_t mosi) {
   std::uint8_t miso = 0;
   for (int bit = 7; bit >= 0; --bit) {
     const bool level = (mosi >> bit & 1) != 0;
+    if (pins_ != nullptr) {
+      miso = static_cast<std::uint8_t>(miso << 1 | (clock_pins(bit, level, bit == missed, bit == doubled) ? 1 : 0));
+      continue;
+    }
     miso = static_cast<std::uint8_t>(miso << 1 | (miso_level() ? 1 : 0));
     if (bit == missed) continue;
     clock(level);
     if (bit == doubled) clock(level);
   }
+  if (pins_ != nullptr) pins_->end_byte();
   return miso;
+}
+
+bool FaultySpi::clock_pins(int bit, bool mosi, bool missed, bool doubled) {
+  const bool level = missed ? pins_->miss_bit(bit) : pins_->clock_bit(bit, mosi);
+  if (doubled && !missed) pins_->repeat_edge();
+  return level || !selected_;
 }
 
 void FaultySpi::clock(bool mosi) {

@@ -6,7 +6,8 @@
 //   SpiBus bus{queue, budget, wires, ...};
 //
 // Works bit by bit in SPI mode 0: a chip that misses a clock, or sees one too many, is a bit out of step with the
-// controller until SCSn rises. What the controller and the chip make of it is theirs.
+// controller until SCSn rises. What the controller and the chip make of it is theirs. A front that has pins of its own
+// is given single edges, in whichever mode the host clocks.
 #pragma once
 
 #include <array>
@@ -16,14 +17,15 @@
 #include <utility>
 
 #include "sim/chip/chip.hpp"
+#include "sim/chip/spi_pins.hpp"
 #include "sim/core/fault.hpp"
 
 namespace wizloop::bus {
 
 class FaultySpi final : public chip::SpiTarget {
  public:
-  // `pins` are the chip's, or stand in front of them.
-  FaultySpi(chip::Chip& chip, chip::SpiTarget& pins, Faults& faults);
+  // `target` is the chip's, or stands in front of it; `pins` are its pins, where it has single ones.
+  FaultySpi(chip::Chip& chip, chip::SpiTarget& target, Faults& faults, chip::SpiPins* pins = nullptr);
 
   // Whether a run with these faults needs it.
   static bool wanted(Faults& faults);
@@ -45,11 +47,13 @@ class FaultySpi final : public chip::SpiTarget {
   void lose_select();
   std::uint8_t shift_byte(std::uint8_t mosi);
   void clock(bool mosi);
+  bool clock_pins(int bit, bool mosi, bool missed, bool doubled);
   bool miso_level() const;
   std::uint8_t torn(std::uint8_t miso);
 
   chip::Chip& chip_;
   chip::SpiTarget& target_;
+  chip::SpiPins* pins_;
   FaultPoint* flip_;
   FaultPoint* miso_stuck_;
   FaultPoint* miso_contention_;

@@ -18,6 +18,8 @@ SpiBus::SpiBus(EventQueue& queue, Budget& budget, chip::SpiTarget& target, const
       world_{world},
       watch_{budget},
       judge_{queue, findings, profile},
+      sclk_{profile.sclk},
+      spi_mode_{profile.spi_mode},
       select_cost_{profile.select},
       deselect_cost_{profile.deselect},
       byte_steps_{profile.sclk, bits_per_byte} {}
@@ -59,11 +61,19 @@ void SpiBus::pass_boundary() {
 void SpiBus::set_clock(Frequency sclk, int spi_mode) {
   byte_steps_ = PeriodSteps{sclk, bits_per_byte};
   judge_.set_clock(sclk, spi_mode);
+  sclk_ = sclk;
+  spi_mode_ = spi_mode;
+  tell_timing();
 }
 
 void SpiBus::set_select_cost(Duration select, Duration deselect) {
   select_cost_ = select;
   deselect_cost_ = deselect;
+  tell_timing();
+}
+
+void SpiBus::tell_timing() {
+  if (pins_ != nullptr) pins_->set_timing({sclk_, spi_mode_, select_cost_, deselect_cost_});
 }
 
 std::uint8_t SpiBus::exchange(std::uint8_t mosi) {

@@ -15,6 +15,7 @@
 #include "sim/bus/bus_judge.hpp"
 #include "sim/bus/poll_watch.hpp"
 #include "sim/bus/profile.hpp"
+#include "sim/chip/spi_pins.hpp"
 #include "sim/chip/spi_target.hpp"
 #include "sim/core/event_queue.hpp"
 #include "sim/core/fault.hpp"
@@ -53,6 +54,11 @@ class SpiBus {
   void set_clock(Frequency sclk, int spi_mode);
   // From the next frame on, in place of what the board's file says.
   void set_select_cost(Duration select, Duration deselect);
+  // A front that takes single edges is told of both, now and at each change; it outlives the bus.
+  void on_timing(chip::SpiPins& pins) {
+    pins_ = &pins;
+    tell_timing();
+  }
 
   bool has_dma() const { return profile_.dma.has_value(); }
   // Both buffers must stay until the transfer is over or aborted.
@@ -105,6 +111,7 @@ class SpiBus {
     Instant moved_at = Instant::max();
   };
 
+  void tell_timing();
   void pass_boundary();
   void on_frame_end();
   // As many of `count` bytes as end by `limit`; returns how many. Time is charged to the SPI accounts, or, when DMA
@@ -133,6 +140,9 @@ class SpiBus {
   const AwaitedSource& world_;
   PollWatch watch_;
   BusJudge judge_;
+  chip::SpiPins* pins_ = nullptr;
+  Frequency sclk_;
+  int spi_mode_;
   Duration select_cost_;
   Duration deselect_cost_;
   Duration hold_{};  // from the last bit of a frame until firmware goes on to raise SCSn

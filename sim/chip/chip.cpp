@@ -52,7 +52,7 @@ void Chip::set_rstn(bool high) {
 
 void Chip::drive_reset(bool high) {
   if (!high) {
-    front_.set_held_in_reset(true);
+    front_in_use_->set_held_in_reset(true);
     fell_at_ = context_.queue.now();
     reset_until_ = Instant::min();
     if (context_.quirks.peek<ShortResetPulse>(Quirk::short_reset_pulse) == ShortResetPulse::resets) {
@@ -67,21 +67,22 @@ void Chip::drive_reset(bool high) {
   const bool noticed = held_;
   pll_timer_.stop();
   held_ = false;
-  if (!noticed) return front_.set_held_in_reset(false);
+  if (!noticed) return front_in_use_->set_held_in_reset(false);
   phy_.hardware_reset();
   version_valid_from_ = context_.queue.now() + context_.latencies.peek(&Latencies::versionr_valid);
   FaultPoint* late = context_.faults.reset_late;
   const Duration delay = late != nullptr && late->strikes() ? late->time("delay") : Duration{};
   pll_timer_.start(context_.latencies.use(&Latencies::pll_lock) + delay, [this] {
     pll_timer_.stop();
-    front_.set_held_in_reset(false);
+    front_in_use_->set_held_in_reset(false);
   });
-  if (context_.quirks.peek<SpiBeforePll>(Quirk::spi_before_pll) == SpiBeforePll::alive) front_.set_held_in_reset(false);
+  if (context_.quirks.peek<SpiBeforePll>(Quirk::spi_before_pll) == SpiBeforePll::alive)
+    front_in_use_->set_held_in_reset(false);
 }
 
 void Chip::let_select_go() {
   if (witness_ != nullptr) witness_->on_select_let_go();
-  front_.let_select_go();
+  front_in_use_->let_select_go();
 }
 
 void Chip::plug(bool in) {

@@ -44,7 +44,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   Chip& operator=(const Chip&) = delete;
 
   // Pins.
-  SpiTarget& spi() { return front_; }
+  SpiTarget& spi() { return *front_in_use_; }
   bool intn() const { return intn_.high(); }
   void connect_intn(InterruptPin::Listener& listener) { intn_.connect(listener); }
   void set_rstn(bool high);
@@ -84,6 +84,18 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   bool busy() const { return engine_.busy() || frames_in_reception_ > 0; }
   std::uint64_t records_dropped() const { return engine_.records_dropped(); }
   double supply_current_ma(bool transmitting) const { return phy_.supply_current_ma(transmitting); }
+
+  // For another SPI front than its own, which takes its place before anything is exchanged, and outlives the chip's
+  // use.
+  struct BehindFront {
+    BlockAccess& blocks;
+    Quirks& quirks;
+  };
+  BehindFront behind_front() { return {*this, context_.quirks}; }
+  void set_front(Front& front) {
+    front_in_use_ = &front;
+    judge_.watch(front.frame_log());
+  }
 
   // One byte of any block, as the host would read it, without any time or side effect.
   std::uint8_t peek(Block block, std::uint16_t offset);
@@ -147,6 +159,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   Receiver receiver_;
   InterruptPin intn_;
   SpiFront front_;
+  Front* front_in_use_ = &front_;
   Timer pll_timer_;
   bool held_ = false;  // RSTn is low, and the chip has noticed
   bool rstn_ = true;

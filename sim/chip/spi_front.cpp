@@ -24,14 +24,14 @@ void SpiFront::select() {
 
 void SpiFront::deselect() {
   commit_pending();
-  if (selected_ && phase_ == Phase::data) finish_data();
+  if (selected_ && phase_ == FramePhase::data) finish_data();
   if (selected_) access_.note_deselect(std::min<std::size_t>(static_cast<std::size_t>(phase_), 3), data_bytes_);
   forget_frame();
 }
 
 void SpiFront::let_select_go() {
   commit_pending();
-  if (selected_ && phase_ == Phase::data) finish_data();
+  if (selected_ && phase_ == FramePhase::data) finish_data();
   forget_frame();
 }
 
@@ -43,7 +43,7 @@ void SpiFront::forget_frame() {
 
 void SpiFront::start_frame() {
   log_.count = 0;
-  phase_ = Phase::address_high;
+  phase_ = FramePhase::address_high;
   next_miso_ = header_miso_[0];
   streaming_ = false;
 }
@@ -64,19 +64,19 @@ inline std::uint8_t SpiFront::stream(std::uint8_t mosi) {
 
 std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
   if (streaming_) return stream(mosi);
-  if (phase_ > Phase::address_low || ignoring() || pending_) return step(mosi);
+  if (phase_ > FramePhase::address_low || ignoring() || pending_) return step(mosi);
   const std::uint8_t miso = next_miso_;
-  if (phase_ == Phase::address_high) {
+  if (phase_ == FramePhase::address_high) {
     log_.mosi[0] = mosi;
     log_.count = 1;
     address_ = static_cast<std::uint16_t>(mosi << 8);
-    phase_ = Phase::address_low;
+    phase_ = FramePhase::address_low;
     next_miso_ = header_miso_[1];
   } else {
     log_.mosi[1] = mosi;
     log_.count = 2;
     address_ = static_cast<std::uint16_t>(address_ | mosi);
-    phase_ = Phase::control;
+    phase_ = FramePhase::control;
     next_miso_ = header_miso_[2];
   }
   return miso;
@@ -84,17 +84,17 @@ std::uint8_t SpiFront::exchange(std::uint8_t mosi) {
 
 // Whatever is no plain address byte and does not stream.
 std::uint8_t SpiFront::step(std::uint8_t mosi) {
-  if (selected_ && !held_in_reset_ && phase_ <= Phase::address_low) {
+  if (selected_ && !held_in_reset_ && phase_ <= FramePhase::address_low) {
     commit();  // of the frame before, where SCSn is tied low
     return exchange(mosi);
   }
-  if (selected_ && (phase_ != Phase::data || !is_buffer_)) log(mosi);
+  if (selected_ && (phase_ != FramePhase::data || !is_buffer_)) log(mosi);
   if (ignoring()) {
     note_ignored(1);
     return 0x00;
   }
   const std::uint8_t miso = next_miso_;
-  if (phase_ == Phase::control) {
+  if (phase_ == FramePhase::control) {
     begin_data(mosi);
     return miso;
   }
@@ -130,7 +130,7 @@ void SpiFront::begin_data(std::uint8_t control) {
   ring_ = is_buffer_ ? &access_.ring(block_) : nullptr;
   access_.note_data_begins(block_, address_, is_write_);
   bytes_before_ = data_bytes_;
-  phase_ = Phase::data;
+  phase_ = FramePhase::data;
   write_miso_ = writes_show_;
   next_miso_ = is_write_ ? write_miso_ : fetch();
   note_streaming();
@@ -173,7 +173,8 @@ void SpiFront::finish_fixed_bytes(std::size_t count) {
   finish_data();
   if (select_toggles_ && quirks_.peek<FdmUnderSelect>(Quirk::fdm_under_select) == FdmUnderSelect::capped) {
     commit_pending();
-    phase_ = Phase::spent;  // until SCSn rises
+    phase_ = FramePhase::spent;  // until SCSn rises
+    next_miso_ = 0;
   } else {
     start_frame();  // the next byte is the first address byte of another frame
   }
@@ -181,7 +182,7 @@ void SpiFront::finish_fixed_bytes(std::size_t count) {
 
 std::size_t SpiFront::quiet_bytes() const {
   if (ignoring()) return std::numeric_limits<std::size_t>::max();
-  if (phase_ != Phase::data || !is_buffer_) return 0;
+  if (phase_ != FramePhase::data || !is_buffer_) return 0;
   const std::size_t to_the_end = std::size_t{0x10000} - address_;
   return fixed_left_ != 0 ? std::min(fixed_left_, to_the_end) : to_the_end;
 }

@@ -69,33 +69,51 @@ class BlockAccess {
   ~BlockAccess() = default;
 };
 
-class SpiFront final : public SpiTarget {
+// What the byte is that goes in next.
+enum class FramePhase : std::uint8_t { address_high, address_low, control, data, spent };
+
+// What stands between the pins and the blocks: the class below, or RTL that does the same (sim/rtl).
+class Front : public SpiTarget {
+ public:
+  // SCSn rises because whoever held it was reset or has lost its supply: what the frame lacks is nobody's mistake.
+  virtual void let_select_go() = 0;
+  // Held in reset: MISO stays 0 and nothing takes effect. Afterwards a frame begins, wherever SCSn is.
+  virtual void set_held_in_reset(bool held) = 0;
+  virtual const FrameLog& frame_log() const = 0;
+
+ protected:
+  ~Front() = default;
+};
+
+class SpiFront final : public Front {
  public:
   SpiFront(BlockAccess& access, Quirks& quirks);
 
   void select() override;
   void deselect() override;
-  // SCSn rises because whoever held it was reset or has lost its supply: what the frame lacks is nobody's mistake.
-  void let_select_go();
+  void let_select_go() override;
   std::uint8_t exchange(std::uint8_t mosi) override;
   std::uint8_t next_miso() const override { return selected_ && !held_in_reset_ ? next_miso_ : std::uint8_t{0}; }
   std::size_t quiet_bytes() const override;
   void exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) override;
 
-  const FrameLog& frame_log() const { return log_; }
-
-  // Held in reset: MISO stays 0 and nothing takes effect.
-  void set_held_in_reset(bool held) {
+  const FrameLog& frame_log() const override { return log_; }
+  void set_held_in_reset(bool held) override {
     held_in_reset_ = held;
-    ignored_bytes_ = log_.count = 0;
+    ignored_bytes_ = 0;
     pending_.reset();
     select_toggles_ = false;
-    note_streaming();
+    start_frame();
   }
+
+  // Where it is in its frame, for comparison with another front. Block, direction and address are those of the data.
+  FramePhase phase() const { return phase_; }
+  Block block() const { return block_; }
+  bool is_write() const { return is_write_; }
+  std::uint16_t address() const { return address_; }
 
  private:
   void forget_frame();
-  enum class Phase : std::uint8_t { address_high, address_low, control, data, spent };
 
   // A byte that waits for ByteCommit::next_byte; `ring` is null for a register.
   struct Pending {
@@ -110,10 +128,10 @@ class SpiFront final : public SpiTarget {
     if (ignored_bytes_ < shortest_frame && ignored_bytes_ + count >= shortest_frame) access_.note_ignored();
     ignored_bytes_ += count;
   }
-  bool ignoring() const { return !selected_ || held_in_reset_ || phase_ == Phase::spent; }
+  bool ignoring() const { return !selected_ || held_in_reset_ || phase_ == FramePhase::spent; }
   // Nothing but buffer memory moves, at once: no header, no register, no length to count down, no address that wraps.
   void note_streaming() {
-    streaming_ = !ignoring() && phase_ == Phase::data && is_buffer_ && fixed_left_ == 0 && address_ != 0xFFFF &&
+    streaming_ = !ignoring() && phase_ == FramePhase::data && is_buffer_ && fixed_left_ == 0 && address_ != 0xFFFF &&
                  !(is_write_ && commits_late_);
   }
   void start_frame();
@@ -152,7 +170,7 @@ class SpiFront final : public SpiTarget {
   bool select_toggles_ = false;  // SCSn has risen since reset: it is not tied low
   bool held_in_reset_ = false;
   std::size_t ignored_bytes_ = 0;  // since it is held in reset
-  Phase phase_ = Phase::address_high;
+  FramePhase phase_ = FramePhase::address_high;
   bool is_write_ = false;
   bool is_buffer_ = false;
   Block block_;
