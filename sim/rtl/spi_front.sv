@@ -15,6 +15,7 @@
 //
 // From that edge on `address` is where the byte comes from that MISO shows next: `fetched` must be there by the falling
 // edge, half a period of SCLK later. A fetch has no side effect; only a strobe says that the host has clocked the byte out.
+`timescale 1ps / 1ps
 module spi_front (
     input  logic rst_n,    // RSTn, and whatever else holds the chip in reset
     input  logic scsn,
@@ -40,7 +41,8 @@ module spi_front (
     output logic [ 4:0] block,
     output logic        rwb,            // 1 writes
     output logic [15:0] address,
-    input  logic [ 7:0] fetched
+    input  logic [ 7:0] fetched,
+    output logic [ 7:0] shown           // on MISO, bit by bit, while the byte of this phase goes in
 );
   // The numbers are those of wizloop::chip::FramePhase.
   localparam logic [2:0] ADDRESS_HIGH = 3'd0;
@@ -143,7 +145,6 @@ module spi_front (
 
   // --- MISO out
 
-  logic [7:0] shown;
   always_comb begin
     unique case (phase)
       ADDRESS_HIGH: shown = {7'd0, header_miso_counts};

@@ -1,0 +1,31 @@
+// What is verilated: the SPI front, and around it what watches its pins.
+`timescale 1ps / 1ps
+module spi_front_bench (
+    input  logic        rst_n,
+    input  logic        scsn,
+    input  logic        sclk,
+    input  logic        mosi,
+    output logic        miso,
+    output logic        miso_oe,
+    input  logic        header_miso_counts,
+    input  logic [ 1:0] write_data_miso,
+    input  logic [ 1:0] fdm_under_select,
+    input  logic        address_sticks,
+    output logic        byte_strobe,
+    output logic        header_strobe,
+    output logic        reg_strobe,
+    output logic        buf_strobe,
+    output logic [ 2:0] phase,
+    output logic [ 2:0] taken_phase,
+    output logic [ 7:0] byte_mosi,
+    output logic [15:0] taken_address,
+    output logic [ 4:0] block,
+    output logic        rwb,
+    output logic [15:0] address,
+    input  logic [ 7:0] fetched,
+    output logic [ 7:0] shown,
+    output logic [ 6:0] broken
+);
+  spi_front front (.*);
+  spi_pin_checks checks (.*);
+endmodule
