@@ -56,11 +56,11 @@ def sampled(two_runs, slower_pct=0.0, rounds=60, predicted=(None, None), noise_p
     """A figure of a board in both runs, measured in turn."""
     board = NoisyBoard(seed, 2 * rounds)
 
-    def measure(side):
+    def measure(side, _):
         return Sample(36.0 / board.seconds(2.0 * (1 + slower_pct / 100 if side == NEW else 1)), 1000, 1000)
 
     targets = {
-        side: Target(two_runs[side], head(predicted=model, **changes))
+        side: Target(two_runs[side], [head(predicted=model, **changes)])
         for side, model in zip((BASE, NEW), predicted, strict=True)
     }
     side_by_side(targets, take or measure, rounds, seed, host_noise_pct=lambda: noise_pct)
@@ -181,7 +181,7 @@ def test_a_row_whose_ends_disagree_too_often_is_void(opened, two_runs):
     board = NoisyBoard(1)
     taken = {BASE: 0, NEW: 0}
 
-    def take(side):
+    def take(side, _):
         taken[side] += 1
         lost = 3 if side == NEW and taken[side] % 5 == 0 else 0
         return Sample(36.0 / board.seconds(2.0), 1000, 1000 - lost)
@@ -196,7 +196,7 @@ def test_a_few_void_samples_are_left_out(opened, two_runs):
     board = NoisyBoard(1)
     taken = []
 
-    def take(side):
+    def take(side, _):
         taken.append(side)
         if len(taken) == 7:
             return Sample(1e6, 1000, 999)
@@ -238,7 +238,7 @@ def test_too_few_samples_are_no_measurement(opened, two_runs, rounds, slower_pct
 
 def test_scatter_that_could_hide_a_slowdown_is_no_measurement(opened, two_runs):
     scatter = iter([18.0 * (1 + 0.3 * ((7 * n) % 11 - 5) / 5) for n in range(60)])
-    sampled(two_runs, rounds=30, take=lambda side: Sample(next(scatter)))
+    sampled(two_runs, rounds=30, take=lambda *_: Sample(next(scatter)))
     result, of = rows(opened)
     assert (of["SEED008"].state, result.exit_code) == ("unclear", 4)
     assert of["SEED008"].why == "so much scatter does not exclude a slowdown of 5 %: measure more"
@@ -295,8 +295,12 @@ def test_a_bench_and_a_board_in_one_run_tell_code_from_rack(fake, wizloop, opene
     truth = {side: figure.samples[0].sample.value for side, figure in exact_figures.items()}
     board = NoisyBoard(4)
     slow = {BASE: 1.0, NEW: 1.0 if of_code else 1.08}
-    targets = {side: Target(recorders[side], head("F2", path="burst")) for side in recorders}
-    side_by_side(targets, lambda side: Sample(truth[side] / board.seconds(slow[side])), 60, host_noise_pct=lambda: 1.0)
+    targets = {side: Target(recorders[side], [head("F2", path="burst")]) for side in recorders}
+
+    def take(side, _):
+        return Sample(truth[side] / board.seconds(slow[side]))
+
+    side_by_side(targets, take, 60, host_noise_pct=lambda: 1.0)
     code, out, _ = wizloop("compare", "base", "new", "--only", "F2")
     assert code == 3
     (row,) = [row for row in rows(opened)[0].rows if row.clock == REAL]

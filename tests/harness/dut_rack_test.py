@@ -1,6 +1,8 @@
 """A virtual rack board in a process of its own, and the commands that harness/README.md shows for it."""
 
+import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -57,6 +59,15 @@ def test_the_commands_of_the_readme_set_up_a_rack_and_test_it(simulator, surroun
             done = run(["test", "--dut", "b1", "--why", "--", "-q", "-k", chosen], surroundings)
             assert done.returncode == 0, done.stdout + done.stderr
             assert "skipped" not in done.stdout
+            flash = f"{shlex.join(WIZLOOP)} control 127.0.0.1:{port} reset b1"  # the firmware that it has, from its start
+            sides = ["--path-a", "dma", "--flash-a", f"{flash} #a", "--path-b", "byte", "--flash-b", f"{flash} #b"]
+            told = ["--max-noise", "1000", "--database", "runs.db", "--json", "ab.json"]
+            done = run(["ab", "b1", *sides, "--figure", "tcp_xmit", "--rounds", "2", *told], surroundings)
+            assert done.returncode == 4, done.stdout + done.stderr  # two rounds are no measurement
+            (row,) = json.loads((surroundings / "ab.json").read_text())["figures"]
+            assert (row["state"], row["clock"], row["path"]) == ("too few samples", "real", "dma -> byte"), row
+            assert row["base"] > 1.5 * row["new"]
+            assert row["prediction"]["base"] == pytest.approx(row["base"], rel=0.3)
         finally:
             process.terminate()
             process.wait(SECONDS)

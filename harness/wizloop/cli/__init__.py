@@ -11,6 +11,7 @@ import sys
 import typer
 
 from wizloop.cli import (
+    ab,
     bench,
     board,
     compare,
@@ -42,6 +43,7 @@ app.command("list")(listing.list_all)
 app.command("run")(run.run)
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
+app.command("ab")(ab.ab)
 app.command("history")(history.history)
 app.command("nightly", context_settings=nightly.CONTEXT)(nightly.nightly)
 app.command("report")(report.report)

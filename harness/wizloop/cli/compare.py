@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.text import Text
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 SIDE = "a stored run: its number, label or commit; or a file of bench --json"
 
+MinEffectOption = Annotated[
+    float, typer.Option(min=0.0, max=100.0, metavar="PCT", help="Smaller moves of samples are nobody's concern.")
+]
+MaxNoiseOption = Annotated[
+    float, typer.Option(min=0.0, metavar="PCT", help="Refuse samples from a host noisier than that.")
+]
+
 
 def compare(
     base: Annotated[str, typer.Argument(help=f"What to compare with, {SIDE}.")],
@@ -28,13 +35,12 @@ def compare(
     only: Annotated[str | None, typer.Option(metavar="ID", help="Only figures of this name; * is any text.")] = None,
     board: Annotated[str | None, typer.Option(help="Only figures of this board; * is any text.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Show exact figures that did not move, too.")] = False,
+    across: Annotated[
+        bool, typer.Option("--across", help="By name alone, whatever board and path; as `ab` does.")
+    ] = False,
     intended: Annotated[Path | None, typer.Option(metavar="FILE", help="Steps that are wanted, in TOML.")] = None,
-    min_effect: Annotated[
-        float, typer.Option(min=0.0, max=100.0, metavar="PCT", help="Smaller moves of samples are nobody's concern.")
-    ] = 1.0,
-    max_noise: Annotated[
-        float, typer.Option(min=0.0, metavar="PCT", help="Refuse samples from a host noisier than that.")
-    ] = 20.0,
+    min_effect: MinEffectOption = 1.0,
+    max_noise: MaxNoiseOption = 20.0,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the comparison as JSON too.")] = None,
     database: DatabaseOption = None,
 ) -> None:
@@ -44,15 +50,21 @@ def compare(
     4: not measured, or not well enough; 5: the host was too noisy.
     """
     # Here and not above: SciPy takes half a second to load.
-    from wizloop.compare import comparison, gate, steps
+    from wizloop.compare import comparison, gate, sides, steps
 
     wanted = steps.load(intended) if intended is not None else ()
     before, after = (_chosen(side, only, board) for side in _sides(base, new, database))
     if not before.figures and not after.figures:
         asked = [f"{word} {value}" for word, value in (("name", only), ("board", board)) if value is not None]
         raise NothingMeasured("no figure of either side" + (f" has the {' and '.join(asked)}" if asked else ""))
+    if across:
+        before, after = sides.across(before), sides.across(after)
     limits = comparison.Limits(gate.Limits(effect_pct_min=min_effect), host_noise_pct_max=max_noise)
-    result = comparison.compare(before, after, wanted, limits)
+    show(comparison.compare(before, after, wanted, limits), every, json)
+
+
+def show(result: Comparison, every: bool, json: Path | None) -> NoReturn:
+    """Says it, and ends with its exit code."""
     console = output.console(output.PIPE_WIDTH)
     for line in report(result, every):
         console.print(line)

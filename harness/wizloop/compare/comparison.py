@@ -214,13 +214,13 @@ def _row(base: StoredFigure | None, new: StoredFigure | None, base_side: Side, n
     head = (base or new).head  # type: ignore[union-attr]
     of: dict[str, Any] = {
         "name": head.name,
-        "dut": head.dut,
-        "board": head.board,
-        "path": head.path,
+        "dut": _both(base, new, "dut"),
+        "board": _both(base, new, "board"),
+        "path": _both(base, new, "path"),
         "unit": head.unit,
         "clock": head.clock,
-        "base": _median(base),
-        "new": _median(new),
+        "base": median(base),
+        "new": median(new),
     }
     if base is None or (of["base"] is None and of["new"] is not None):
         return Row(**of, state="new", why="" if base is None else f"base had none: {_why_void(base)}")
@@ -229,6 +229,11 @@ def _row(base: StoredFigure | None, new: StoredFigure | None, base_side: Side, n
     if head.clock == VIRTUAL:
         return _exact(of, base, new)
     return _with_prediction(_sampled(of, base, new, limits), *_predictions(base, new, base_side, new_side))
+
+
+def _both(base: StoredFigure | None, new: StoredFigure | None, what: str) -> str:
+    """b1, or b1 -> b2 where the sides differ on purpose."""
+    return " -> ".join(dict.fromkeys(str(getattr(figure.head, what)) for figure in (base, new) if figure is not None))
 
 
 def _exact(of: dict[str, Any], base: StoredFigure, new: StoredFigure) -> Row:
@@ -319,12 +324,13 @@ def _predictions(
         if figure.head.predicted is not None:
             return figure.head.predicted
         twin = (f"model:{figure.head.board}", figure.head.name, figure.head.path, figure.head.unit)
-        return _median(side.figures.get(twin))
+        return median(side.figures.get(twin))
 
     return of(base, base_side), of(new, new_side)
 
 
-def _median(figure: StoredFigure | None) -> float | None:
+def median(figure: StoredFigure | None) -> float | None:
+    """Of its samples that are no void; None: it has none."""
     valid = _values(figure.samples) if figure else []
     return statistics.median(valid) if valid else None
 

@@ -1,15 +1,15 @@
-"""Measures two sides in turn on one board, so that what the rack does meanwhile happens to both.
+"""Measures two sides in turn, so that what the rack does meanwhile happens to both.
 
-    side_by_side({BASE: Target(base_run, head), NEW: Target(new_run, head)}, take)
+    side_by_side({BASE: Target(base_run, heads), NEW: Target(new_run, heads)}, take)
 
-`take` puts the firmware of a side onto the board, if it is not there, and measures once. Which side goes first changes
-from round to round by seeded chance: whatever has a rhythm of its own favours neither.
+`take` puts the firmware of a side onto the board, if it is not there, and measures a figure once. Which side goes first
+changes from round to round by seeded chance: whatever has a rhythm of its own favours neither.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wizloop.compare import noise
@@ -22,10 +22,10 @@ ROUNDS = 60
 
 @dataclass(frozen=True)
 class Target:
-    """The run and the figure that a side's samples go to."""
+    """The run that a side's samples go to, and the figures that are taken in each of its turns."""
 
     recorder: Recorder
-    head: FigureHead
+    heads: Sequence[FigureHead]
 
 
 def order(rounds: int, seed: int = 1) -> Iterator[str]:
@@ -36,13 +36,16 @@ def order(rounds: int, seed: int = 1) -> Iterator[str]:
 
 def side_by_side(
     targets: Mapping[str, Target],
-    take: Callable[[str], Sample],
+    take: Callable[[str, FigureHead], Sample],
     rounds: int = ROUNDS,
     seed: int = 1,
-    host_noise_pct: Callable[[], float] = noise.measure_pct,
+    host_noise_pct: Callable[[], float | None] = noise.measure_pct,
 ) -> None:
     """Each sample is stored as soon as it is taken, with the noise of this machine just before."""
-    figures = {side: target.recorder.figure(target.head) for side, target in targets.items()}
+    figures = {
+        side: [(head, target.recorder.figure(head)) for head in target.heads] for side, target in targets.items()
+    }
     for side in order(rounds, seed):
-        disturbed = host_noise_pct()
-        targets[side].recorder.sample(figures[side], replace(take(side), host_noise_pct=disturbed))
+        for head, figure in figures[side]:
+            disturbed = host_noise_pct()
+            targets[side].recorder.sample(figure, replace(take(side, head), host_noise_pct=disturbed))

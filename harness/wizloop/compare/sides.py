@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,20 @@ def find(word: str, database: Callable[[], Database]) -> Side:
     if _is_commit(word):
         kinds["commit"] = word
     return _stored(word, kinds, database())
+
+
+def across(side: Side) -> Side:
+    """Its figures by name alone, whatever board and path they are of, so that two boards or paths can be compared."""
+    figures: dict[Key, StoredFigure] = {}
+    for figure in side.figures.values():
+        key = ("", figure.head.name, "", figure.head.unit)
+        if key in figures:
+            both = (f"{head.path} on {head.dut}" for head in (figures[key].head, figure.head))
+            raise UsageError(
+                f"{side.said} has {figure.head.name} twice, {' and '.join(both)}: choose with --only or --board"
+            )
+        figures[key] = figure
+    return replace(side, figures=figures)
 
 
 def _is_commit(word: str) -> bool:

@@ -53,6 +53,7 @@ class Figures:
         metric: str = "throughput",
         firmware_count: int | None = None,
         peer_count: int | None = None,
+        void: str = "",
         parameters: Mapping[str, object] | None = None,
     ) -> None:
         self.begin()
@@ -72,7 +73,7 @@ class Figures:
             predicted=None if dut.virtual else self._predicted(name, dut.board, path, unit),
             fingerprint=dut.chip.fingerprint if dut.chip is not None else "",
         )
-        sample = Sample(value, firmware_count=firmware_count, peer_count=peer_count)
+        sample = Sample(value, firmware_count, peer_count, void)
         self._recorder.whole(head, sample, _findings(dut))
 
     def _predicted(self, name: str, board: str, path: str, unit: str) -> float | None:

@@ -63,6 +63,12 @@ class Stands:
         lines = [Line(at, board, test, outcome, commit) for board, test, outcome in outcomes if board in names]
         ledger.append(known.file.with_name(ledger.NAME), lines)
 
+    def leave(self, text: str) -> None:
+        """Lets go of its line, for another program, until it is lent again."""
+        device = self._open.pop(text, None)
+        if device is not None:
+            device.close()
+
     def _board(self, text: str) -> Board:
         if is_name(text):
             return inventory.load(self._file).find(text)

@@ -96,10 +96,10 @@ def _git(*words: str) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def begin(database: Database, head: RunHead) -> Recorder:
-    """A new run; or that which this process was told to join, whose end is not its business."""
+def begin(database: Database, head: RunHead, alone: bool = False) -> Recorder:
+    """A new run; or that which this process was told to join, whose end is not its business, unless it is to be alone."""
     joined = os.environ.get(JOINED)
-    if joined:
+    if joined and not alone:
         return _join(database, joined)
     values = {
         "label": head.label,
