@@ -1,5 +1,6 @@
-// How much of the memory between static data and stack no call has ever touched: the verb stats tells it as
-// stack_free_bytes. From the constructor on, which fills that memory; so it comes first in main().
+// How much of the memory between static data and stack no call has ever written to: the verb stats tells it as
+// stack_free_bytes. A buffer in the deepest call that stayed as it was counts as free. From the constructor on, which
+// fills that memory; so it comes first in main().
 #ifndef WIZLOOP_AGENT_FREE_STACK_HPP
 #define WIZLOOP_AGENT_FREE_STACK_HPP
 
