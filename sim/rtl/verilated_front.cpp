@@ -322,6 +322,7 @@ void VerilatedFront::commit_pending() {
 
 chip::FramePhase VerilatedFront::phase() const { return static_cast<chip::FramePhase>(model_->top().phase); }
 chip::Block VerilatedFront::block() const { return chip::Block{static_cast<std::uint8_t>(model_->top().block)}; }
+bool VerilatedFront::mosi() const { return model_->top().mosi != 0; }
 bool VerilatedFront::is_write() const { return model_->top().rwb != 0; }
 std::uint16_t VerilatedFront::address() const { return model_->top().address; }
 
@@ -356,9 +357,11 @@ std::optional<Error> VerilatedFront::write_waveform(const std::filesystem::path&
   fst.set_time_resolution("1ps");
   fst.open(file.c_str());
   if (!fst.isOpen()) return Error{fmt::format("{}: cannot be written", file.string())};
+  std::uint64_t at = 0;  // edges at one instant are a picosecond apart, to be seen
   for (; first != events.end(); ++first) {
     model.apply(*first);
-    fst.dump(ticks(first->at));
+    at = std::max(at + 1, ticks(first->at));
+    fst.dump(at);
   }
   fst.close();
   return std::nullopt;

@@ -21,9 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/chip/chip.hpp"
-#include "sim/chip/spi_front.hpp"
-#include "sim/chip/spi_pins.hpp"
+#include "sim/chip/pin_front.hpp"
 #include "sim/core/event_queue.hpp"
 #include "sim/core/result.hpp"
 
@@ -46,12 +44,12 @@ struct Straps {
   static Straps of(const chip::Quirks& quirks);
 };
 
-class VerilatedFront final : public chip::Front, public chip::SpiPins {
+class VerilatedFront final : public chip::PinFront {
  public:
   VerilatedFront(const EventQueue& queue, chip::Chip::BehindFront behind);
   // With straps that are not those of the quirks: what lock-step is there to notice.
   VerilatedFront(const EventQueue& queue, chip::Chip::BehindFront behind, const Straps& straps);
-  ~VerilatedFront();
+  ~VerilatedFront() override;
 
   void select() override;
   void deselect() override;
@@ -80,10 +78,12 @@ class VerilatedFront final : public chip::Front, public chip::SpiPins {
   // How often each strobe has moved, and when RTL took its last byte.
   struct Strobes {
     std::uint64_t bytes = 0, headers = 0, registers = 0, buffers = 0;
+    bool operator==(const Strobes&) const = default;
   };
   const Strobes& strobes() const { return strobes_; }
   Instant taken_at() const { return taken_at_; }
-  Duration sclk_period() const { return timing_.sclk.periods(1); }
+  bool mosi() const;  // the level at the pin
+  Duration sclk_periods(std::int64_t count) const { return timing_.sclk.periods(count); }
 
   // The limits of the pin protocol that have been broken so far (spi_pin_checks.sv): "TCS", "TDS".
   std::vector<std::string_view> broken_limits() const;
