@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import getpass
 import json as json_text
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,12 +14,16 @@ import typer
 from rich.text import Text
 
 from wizloop.cli import output
+from wizloop.dut.address import is_name
 from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 
 if TYPE_CHECKING:
     from wizloop.dut.address import Address
+    from wizloop.dut.quarantine import Quarantine
 
-app = typer.Typer(help="The boards of the inventory: list, check, add, flakes.", no_args_is_help=True)
+app = typer.Typer(
+    help="The boards of the inventory: list, check, add, flakes, quarantine, release.", no_args_is_help=True
+)
 
 InventoryOption = Annotated[
     Path | None,
@@ -27,6 +34,11 @@ InventoryOption = Annotated[
     ),
 ]
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="The same as JSON.")]
+
+
+TestOption = Annotated[
+    str, typer.Option("--test", metavar="PATTERN", help="Tests, as `*udp_test.py::*`; with a board, on it alone.")
+]
 
 
 def _print(line: str) -> None:
@@ -101,6 +113,72 @@ def flakes(inventory: InventoryOption = None, json: JsonOption = None) -> None:
     _print(f"{len(found)} of {len({(line.board, line.test) for line in lines})} tests, by {file}")
     if json is not None:
         output.write_json(json, {"flakes": [asdict(flake) for flake in found]})
+
+
+@app.command("quarantine")
+def put_into_quarantine(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="A board; default: any, where --test is given.")] = "",
+    test: TestOption = "",
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="What is wrong.")] = "",
+    owner: Annotated[str | None, typer.Option(metavar="WHO", help="Who looks after it; default: you.")] = None,
+    inventory: InventoryOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Leave out a board, tests, or tests on a board; without either, show what is left out."""
+    from wizloop.dut import quarantine
+
+    file, loaded = _quarantine_of(inventory, name)
+    if name or test:
+        if not reason:
+            raise UsageError("--reason is missing: what is wrong with it?")
+        who = _user() if owner is None else owner
+        quarantine.add(file, quarantine.Entry(name, test, who, " ".join(reason.split()), datetime.date.today()))
+        loaded = quarantine.load(file)
+    for entry in loaded.entries:
+        _print(str(entry))
+    _print(f"{len(loaded.entries)} in quarantine, by {file}")
+    if json is not None:
+        held = [{**asdict(entry), "since": entry.since.isoformat()} for entry in loaded.entries]
+        output.write_json(json, {"file": str(file), "quarantine": held})
+
+
+@app.command("release")
+def release(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="The board, as it is written there.")] = "",
+    test: TestOption = "",
+    inventory: InventoryOption = None,
+) -> None:
+    """Take a board or tests out of quarantine. `wizloop test -- --verify-quarantine` says what is ready for it."""
+    from wizloop.dut import quarantine
+
+    file, loaded = _quarantine_of(inventory)
+    if not name and not test:
+        raise UsageError("expected the name of a board, --test, or both")
+    released = quarantine.release(file, name, test)
+    if not released:
+        there = "\n  ".join(str(entry) for entry in loaded.entries) or "nothing"
+        raise NothingMeasured(f"not in {file}, where there is\n  {there}")
+    for entry in released:
+        _print(f"released: {entry}")
+
+
+def _quarantine_of(inventory: Path | None, name: str = "") -> tuple[Path, Quarantine]:
+    """The file, and what is in it. A board by its name must be one of the inventory."""
+    from wizloop.dut import inventory as inventories
+    from wizloop.dut import quarantine
+
+    loaded = inventories.load(inventory)
+    if is_name(name) and name:
+        loaded.find(name)
+    file = loaded.file.with_name(quarantine.NAME)
+    return file, quarantine.load(file)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name
+        return str(os.getuid())
 
 
 @app.command("add")

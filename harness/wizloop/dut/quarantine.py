@@ -8,14 +8,18 @@
     since = 2026-11-30
 
 The file is `quarantine.toml` beside the inventory. A board that recovery.make_ready() gives up gets an entry by itself.
-`pytest --verify-quarantine` runs exactly what is in quarantine, and says what can be released.
+`pytest --verify-quarantine` runs what is in quarantine, and says what can go: by `wizloop board release`.
 """
 
 from __future__ import annotations
 
 import datetime
+import fcntl
 import json
+import re
+import shlex
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -24,6 +28,7 @@ from typing import Any
 from wizloop.errors import InfrastructureError, UsageError
 
 NAME = "quarantine.toml"
+SELF = "wizloop"  # the owner of what it put there by itself
 KEYS = ("board", "test", "owner", "reason", "since")
 
 
@@ -37,6 +42,12 @@ class Entry:
 
     def holds(self, board: str, test: str) -> bool:
         return self.board in ("", board) and (not self.test or fnmatchcase(test, self.test))
+
+    @property
+    def release(self) -> str:
+        """The command that takes it out."""
+        words = [*([self.board] if self.board else []), *(["--test", self.test] if self.test else [])]
+        return shlex.join(["wizloop", "board", "release", *words])
 
     def __str__(self) -> str:
         what = " on ".join(part for part in (self.test, self.board) if part)
@@ -55,11 +66,17 @@ class Quarantine:
 def load(file: Path) -> Quarantine:
     """A file that is not there holds nothing."""
     try:
-        raw = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Quarantine(file, ())
     except (OSError, UnicodeDecodeError) as error:
         raise InfrastructureError(f"cannot read {file}: {error}") from error
+    return _parse(text, file)
+
+
+def _parse(text: str, file: Path) -> Quarantine:
+    try:
+        raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file}: {error}") from error
     tables = raw.pop("quarantine", [])
@@ -85,16 +102,52 @@ def _entry(raw: Any, where: str) -> Entry:
     return Entry(raw.get("board", ""), raw.get("test", ""), raw["owner"], raw["reason"], since)
 
 
+def add(file: Path, entry: Entry) -> None:
+    """Puts a board, tests, or tests on a board into quarantine."""
+    keys = {"board": entry.board, "test": entry.test, "owner": entry.owner, "reason": entry.reason}
+    lines = [f"{key} = {json.dumps(text, ensure_ascii=False)}\n" for key, text in keys.items() if text]
+    block = "\n[[quarantine]]\n" + "".join(lines) + f"since = {entry.since.isoformat()}\n"
+    _edit(file, lambda text: text + block)
+
+
 def add_board(file: Path, board: str, reason: str, today: datetime.date) -> Entry:
-    """Puts a board into quarantine."""
-    entry = Entry(board, "", "wizloop", " ".join(reason.split()), today)
-    text = (
-        f"\n[[quarantine]]\nboard = {json.dumps(board)}\nowner = {json.dumps(entry.owner)}\n"
-        f"reason = {json.dumps(entry.reason, ensure_ascii=False)}\nsince = {today.isoformat()}\n"
-    )
+    """One that was given up."""
+    entry = Entry(board, "", SELF, " ".join(reason.split()), today)
+    add(file, entry)
+    return entry
+
+
+def release(file: Path, board: str = "", test: str = "", owner: str = "") -> list[Entry]:
+    """Takes out what is there for just this board and just this pattern of tests; of that owner, if one is given."""
+    released: list[Entry] = []
+
+    def without(text: str) -> str:
+        head, *blocks = re.split(r"^(?=[ \t]*\[\[quarantine\]\])", text, flags=re.M)
+        entries = _parse(text, file).entries
+        if len(entries) != len(blocks):
+            raise UsageError(f"{file}: not a [[quarantine]] on a line of its own before each entry, so edit it by hand")
+        for entry, block in zip(entries, blocks, strict=True):
+            if (entry.board, entry.test) == (board, test) and owner in ("", entry.owner):
+                released.append(entry)
+            else:
+                head += block
+        return head
+
+    if file.exists():
+        _edit(file, without)
+    return released
+
+
+def _edit(file: Path, change: Callable[[str], str]) -> None:
+    """Alone, whoever else does the same."""
     try:
-        with file.open("a", encoding="utf-8") as out:
-            out.write(text)
+        with file.open("a+", encoding="utf-8") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            held.seek(0)
+            before = held.read()
+            after = change(before)
+            if after != before:
+                held.truncate(0)
+                held.write(after)
     except OSError as error:
         raise InfrastructureError(f"cannot write {file}: {error.strerror}") from error
-    return entry
