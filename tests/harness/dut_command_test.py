@@ -17,7 +17,7 @@ SHOWN_BELOW = (
 
 
 def outcome(kind, infrastructure=False):
-    return Outcome("test_it.py::test_it", kind, 0.1, "why", infrastructure)
+    return Outcome("test_it.py::test_it", kind, 0.1, "why", infrastructure, 0)
 
 
 def judged(code, *outcomes):

@@ -176,10 +176,11 @@ def test_quarantine_is_verified_by_running_it_alone(run, pytester):
     options = ["--dut-inventory", "boards.toml", "--verify-quarantine"]
     result = run(TWO, *options)
     result.assert_outcomes(failed=1, deselected=1)
-    result.stdout.fnmatch_lines(["*test_bad?model:w55rp20? is still bad"])
+    release = "wizloop board release --test '?::test_bad?'"
+    result.stdout.fnmatch_lines(["*test_bad?model:w55rp20? is still bad", f"{release}: no, 1 of 1 are still bad"])
     result = run(TWO.replace("not ", ""), *options)
     result.assert_outcomes(passed=1, deselected=1)
-    result.stdout.fnmatch_lines(["*test_bad?model:w55rp20? can be released"])
+    result.stdout.fnmatch_lines([f"{release}: yes, all 1 have passed"])
 
 
 def test_a_wrong_inventory_is_a_mistake_of_the_user(run, pytester):

@@ -73,6 +73,7 @@ class Outcome:
     wall_s: float
     why: str  # of a failure or a skip, in one line
     infrastructure: bool  # not the test's fault
+    infrastructure_retries: int  # how often it was repeated for that reason
 
 
 class Seen:
@@ -82,11 +83,14 @@ class Seen:
         self.tests: list[Outcome] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when != "call" and report.passed:
+        from wizloop.dut.plugin import RETRIED
+
+        if (report.when != "call" and report.passed) or report.outcome == RETRIED:
             return
         why = "" if report.passed else _reason(report.longrepr)
-        infrastructure = "infrastructure" in dict(report.user_properties)
-        self.tests.append(Outcome(report.nodeid, report.outcome, report.duration, why, infrastructure))
+        properties = dict(report.user_properties)
+        infrastructure, retries = "infrastructure" in properties, int(str(properties.get("infrastructure_retries", 0)))
+        self.tests.append(Outcome(report.nodeid, report.outcome, report.duration, why, infrastructure, retries))
 
     def count(self, outcome: str) -> int:
         return sum(test.outcome == outcome for test in self.tests)

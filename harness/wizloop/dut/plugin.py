@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from wizloop.errors import InfrastructureError, WizloopError
 
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
     from wizloop.dut.peers import Peer
     from wizloop.dut.stands import Stands
 
+RETRIED = "retried"  # the outcome of a report
+HELD = "in quarantine"  # the property of a test that is run to verify it: the command that releases it
 DEFAULT = "model:w55rp20"
 BULK_BYTES = 10 << 20
 TAIL = 2000  # characters of a board's last words, in a failure
 
 _stands: pytest.StashKey[Stands] = pytest.StashKey()
 _figures: pytest.StashKey[Any] = pytest.StashKey()
+_at_fault: pytest.StashKey[InfrastructureError] = pytest.StashKey()
 _outcomes: list[tuple[str, str, str]] = []  # board, test, one of ledger.OUTCOMES
 
 
@@ -56,6 +60,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--dut-inventory", metavar="FILE", help="the boards there are (default: as `wizloop board list` says)"
+    )
+    group.addoption(
+        "--infrastructure-retries",
+        type=int,
+        default=1,
+        metavar="N",
+        help="how often a test is repeated that board, line or rack have failed (default: 1); others never are",
     )
     group.addoption("--why", action="store_true", help="list each skipped test with what its board lacks")
     group.addoption("--verify-quarantine", action="store_true", help="run what is in quarantine, and nothing else")
@@ -106,7 +117,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         entry = quarantine.of(address, item.nodeid)
         if entry is not None:
             held.append(item)
-            if not verify:
+            if verify:
+                item.user_properties.append((HELD, entry.release))
+            else:
                 item.add_marker(pytest.mark.skip(reason=str(entry)))
     if verify:
         config.hook.pytest_deselected(items=[item for item in items if item not in held])
@@ -123,10 +136,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def dut(request: pytest.FixtureRequest, dut_address: str) -> Iterator[Device]:
     """A board in a known state, whatever the test before has left behind."""
     wanted = _needs_of(request.node)
+    if not dut_address.startswith("model:"):
+        request.node.user_properties.append(("dut", dut_address))
     device = stands_of(request.config).lend(dut_address)
     try:
-        if not device.virtual:
-            request.node.user_properties.append(("dut", dut_address))
         if device.recovered:
             request.node.user_properties.append(("recovered", ", ".join(device.recovered)))
         if why := device.why_not(wanted):
@@ -193,6 +206,52 @@ def record_figure(request: pytest.FixtureRequest, dut: Device, dut_address: str)
     return record
 
 
+# A test that the infrastructure has failed is repeated: on a board that is made ready anew, its line opened again. Each
+# failure that is repeated is an outcome of its own, in the summary and in the flake ledger. The test's own never is.
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    address, left = _address_of(item), item.config.getoption("infrastructure_retries")
+    if address is None or address.startswith("model:") or left <= 0:  # the model would do the same again
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    known, retried = len(item.user_properties), 0
+    while True:
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        failed = [report for report in reports if report.failed]
+        at_fault = [report for report in failed if "infrastructure" in dict(report.user_properties)]
+        if not failed or failed != at_fault or retried == left or not _once_more(item, address):
+            break
+        retried += 1
+        report = failed[0]
+        report.outcome = RETRIED  # type: ignore[assignment]  # one that pytest does not know, and passes on
+        report.when = "call"  # for who takes a teardown for the end of a test
+        item.ihook.pytest_runtest_logreport(report=report)
+        del item.user_properties[known:]
+        item.user_properties.append(("infrastructure_retries", retried))
+        known = len(item.user_properties) - 1
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def _once_more(item: pytest.Item, address: str) -> bool:
+    """Whether there is hope: a board that was lost gets one more chance in a session, and no more."""
+    from wizloop.dut.recovery import BoardLost
+
+    stands = stands_of(item.config)
+    if isinstance(item.stash[_at_fault], BoardLost):
+        return stands.try_again(address)
+    stands.leave(address)
+    return True
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    return (RETRIED, "R", "RETRIED") if report.outcome == RETRIED else None
+
+
 # Findings of the model fail the test in which they were earned.
 
 
@@ -225,15 +284,35 @@ def pytest_runtest_makereport(
         report.sections.append(("to repeat", f"wizloop test --dut {address} -- '{item.nodeid}'"))
     if report.failed and call.excinfo is not None and call.excinfo.errisinstance(InfrastructureError):
         report.user_properties.append(("infrastructure", str(call.excinfo.value)))
+        item.stash[_at_fault] = cast(InfrastructureError, call.excinfo.value)
     return report
+
+
+def _show_verified(terminalreporter: Any) -> None:
+    """Of each entry of the quarantine whether all of its tests have passed."""
+    terminalreporter.section("quarantine")
+    came_to: dict[str, dict[str, bool]] = {}
+    for kind in ("passed", "failed", "error"):
+        for report in terminalreporter.getreports(kind):
+            if command := dict(report.user_properties).get(HELD):
+                came_to.setdefault(command, {})[report.nodeid] = kind == "passed"
+    for command, tests in came_to.items():
+        bad = [nodeid for nodeid, passed in tests.items() if not passed]
+        for nodeid in bad:
+            terminalreporter.line(f"{nodeid} is still bad")
+        said = f"no, {len(bad)} of {len(tests)} are still bad" if bad else f"yes, all {len(tests)} have passed"
+        terminalreporter.line(f"{command}: {said}")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if config.getoption("verify_quarantine"):
-        terminalreporter.section("quarantine")
-        for outcome, verdict in (("passed", "can be released"), ("failed", "is still bad"), ("error", "is still bad")):
-            for report in terminalreporter.getreports(outcome):
-                terminalreporter.line(f"{report.nodeid} {verdict}")
+        _show_verified(terminalreporter)
+    retried = terminalreporter.getreports(RETRIED)
+    if retried:
+        terminalreporter.section("infrastructure failures that were retried")
+        for report in retried:
+            properties = dict(report.user_properties)
+            terminalreporter.line(f"{report.nodeid}: {properties['infrastructure'].splitlines()[0]}")
     recovered = [
         (report.nodeid, value)
         for reports in terminalreporter.stats.values()

@@ -30,6 +30,7 @@ class Stands:
         self._host = Host()
         self._open: dict[str, Device] = {}
         self._lost: dict[str, BoardLost] = {}
+        self._had_its_chance: set[str] = set()
 
     def lend(self, text: str) -> Device:
         """The board with that address or name, in a known state."""
@@ -62,6 +63,17 @@ class Stands:
         at, commit = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), here().commit
         lines = [Line(at, board, test, outcome, commit) for board, test, outcome in outcomes if board in names]
         ledger.append(known.file.with_name(ledger.NAME), lines)
+
+    def try_again(self, text: str) -> bool:
+        """Forgets that the board is lost, so that it may be lent again; once, and False from then on."""
+        if text in self._had_its_chance:
+            return False
+        self._had_its_chance.add(text)
+        self.leave(text)
+        self._lost.pop(text, None)
+        if is_name(text):
+            quarantine.release(self.quarantine().file, text, owner=quarantine.SELF)
+        return True
 
     def leave(self, text: str) -> None:
         """Lets go of its line, for another program, until it is lent again."""

@@ -1,0 +1,148 @@
+"""Failures of the infrastructure are retried and counted, those of tests never."""
+
+from xml.etree import ElementTree
+
+import pytest
+import wizloop.dut.stands  # noqa: F401, stays loaded: pytester forgets what is imported within its runs
+from fake_board import FakeBoard
+from wizloop.cli.test import Seen
+from wizloop.dut import host, ledger, locks, quarantine, recovery
+from wizloop.dut.recovery import BoardLost
+
+pytest_plugins = ["pytester"]
+
+HEAD = """
+from wizloop.dut.agent import NoAnswer
+
+tries = []
+
+def lost_until(attempt):
+    tries.append(1)
+    if len(tries) < attempt:
+        raise NoAnswer(f"no answer in 5 s\\nfor the {len(tries)}. time")
+"""
+
+
+@pytest.fixture
+def rack(pytester, monkeypatch):
+    """A board that does as it is told, in an inventory; makes the run of a test file on it."""
+    shared = host.Host()
+    monkeypatch.setattr("wizloop.dut.stands.Host", lambda: shared)
+    (pytester.path / "locks").mkdir()
+    monkeypatch.setenv(locks.VARIABLE, str(pytester.path / "locks"))
+    said = {"reset": "ok us=1", "path p=burst intn=0": "ok p=burst", "net": "ok ip=10.0.0.1"}
+    board = FakeBoard(shared, lambda _, request: said.get(request.partition(" timeout_ms=")[0], "ok phycfgr=00"))
+    said["hello"] = "ok agent=1 board=fake chip=W5500 caps=full,byte,burst"
+    (pytester.path / "boards.toml").write_text(f'[[board]]\nname = "b1"\naddress = "serial:{board.device}"\n')
+
+    def run(body, *options):
+        pytester.makepyfile(test_it=HEAD + body)
+        seen = Seen()
+        words = [
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:warnings",
+            "--dut-inventory",
+            "boards.toml",
+            "--dut",
+            "b1",
+            "--junitxml",
+            "junit.xml",
+        ]
+        result = pytester.runpytest_inprocess(*words, *options, plugins=[seen])
+        result.seen = seen.tests
+        return result
+
+    return run
+
+
+def outcomes(pytester):
+    return [line.outcome for line in ledger.read(pytester.path / ledger.NAME)]
+
+
+def test_a_test_that_the_rack_has_failed_is_retried_and_counted(rack, pytester):
+    result = rack("def test_it(dut): lost_until(2)")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "*test_it.py R.*",
+            "*infrastructure failures that were retried*",
+            "test_it.py::test_it?b1?: no answer in 5 s",
+            "*1 passed, 1 retried*",
+        ]
+    )
+    assert outcomes(pytester) == ["infrastructure", "passed"]
+    (flake,) = ledger.flakes(ledger.read(pytester.path / ledger.NAME))
+    assert (flake.passed, flake.infrastructure) == (1, 1)
+    (case,) = ElementTree.parse(pytester.path / "junit.xml").iter("testcase")
+    properties = {each.get("name"): each.get("value") for each in case.iter("property")}
+    assert properties == {"infrastructure_retries": "1", "dut": "b1"}
+    assert case.find("failure") is None and case.find("error") is None
+    (seen,) = result.seen
+    assert (seen.outcome, seen.infrastructure_retries) == ("passed", 1)
+
+
+def test_a_test_that_fails_by_itself_is_never_retried(rack, pytester):
+    result = rack("def test_it(dut): tries.append(1); assert len(tries) > 1")
+    result.assert_outcomes(failed=1)
+    assert "1 retried" not in result.stdout.str()
+    assert outcomes(pytester) == ["failed"]
+
+
+def test_a_test_that_fails_by_itself_after_a_retry_has_failed(rack, pytester):
+    result = rack("def test_it(dut): lost_until(2); assert not 'good'")
+    result.stdout.fnmatch_lines(["*1 failed, 1 retried*"])
+    assert outcomes(pytester) == ["infrastructure", "failed"]
+
+
+def test_what_fails_again_is_a_failure_of_the_infrastructure(rack, pytester):
+    result = rack("def test_it(dut): lost_until(9)")
+    result.stdout.fnmatch_lines(["*1 failed, 1 retried*"])
+    assert outcomes(pytester) == ["infrastructure", "infrastructure"]
+    (seen,) = result.seen
+    assert (seen.outcome, seen.infrastructure, seen.infrastructure_retries) == ("failed", True, 1)
+
+
+@pytest.mark.parametrize(("retries", "state"), [(0, "*1 failed in*"), (3, "*1 passed, 3 retried*")])
+def test_how_often_is_an_option(rack, pytester, retries, state):
+    rack("def test_it(dut): lost_until(4)", f"--infrastructure-retries={retries}").stdout.fnmatch_lines([state])
+    assert outcomes(pytester)[:-1] == ["infrastructure"] * retries
+
+
+def test_other_tests_of_the_session_are_as_they_were(rack):
+    result = rack("def test_one(dut): lost_until(2)\ndef test_two(dut): pass\ndef test_no_board(): assert 1")
+    result.stdout.fnmatch_lines(["*3 passed, 1 retried*"])
+
+
+@pytest.fixture
+def losses(monkeypatch):
+    """The board is lost so many times before it is made ready."""
+    left = []
+    make_ready = recovery.make_ready
+
+    def lose(device):
+        if left:
+            left.pop()
+            raise BoardLost(f"{device.name} is lost")
+        return make_ready(device)
+
+    monkeypatch.setattr(recovery, "make_ready", lose)
+    return left
+
+
+def test_a_lost_board_gets_one_more_chance(rack, pytester, losses):
+    losses.extend([1])
+    result = rack("def test_one(dut): pass\ndef test_two(dut): pass")
+    result.stdout.fnmatch_lines(["*2 passed, 1 retried*"])
+    assert outcomes(pytester) == ["infrastructure", "passed", "passed"]
+    assert quarantine.load(pytester.path / quarantine.NAME).entries == ()
+
+
+def test_a_board_that_is_lost_again_goes_into_quarantine_and_fails_the_rest_at_once(rack, pytester, losses):
+    losses.extend([1, 1])
+    result = rack("def test_one(dut): pass\ndef test_two(dut): pass")
+    result.stdout.fnmatch_lines(["*2 errors*1 retried*"])
+    assert outcomes(pytester) == ["infrastructure"] * 3
+    (entry,) = quarantine.load(pytester.path / quarantine.NAME).entries
+    assert (entry.board, entry.owner) == ("b1", quarantine.SELF)
