@@ -58,11 +58,12 @@ def run(
         (result,) = run_all([request])
         store.host_figures(name_of(request), request, result, catalogue()[scenario])
         console = output.console(output.PIPE_WIDTH)
-        for line in report(result):
+        sclk_hz = int(request.parameters.get("board.sclk_hz", loaded.sclk_hz))
+        for line in report(result, sclk_hz):
             console.print(line)
         store.end()
     if json is not None:
-        output.write_json(json, to_json(result))
+        output.write_json(json, to_json(result, sclk_hz))
     if result.failure:
         console.print(Text(f"failed: {result.failure}", style="red"))
         console.print(command(request))
@@ -81,13 +82,23 @@ def parse_settings(settings: list[str]) -> dict[str, str]:
     return parsed
 
 
-def report(run: Run) -> list[Text]:
+def spi_efficiency_pct(run: Run) -> float | None:
+    """Payload of a stream to all bytes that crossed SPI for it; None: it is no stream."""
+    payload = run.parameters.get("total_bytes")
+    return 100 * int(payload) / run.spi_bytes if payload and run.spi_bytes else None
+
+
+def report(run: Run, sclk_hz: int) -> list[Text]:
+    efficiency = spi_efficiency_pct(run)
     lines = [
         Text.assemble((run.scenario, "bold"), f" on {run.board}, {run.path} path, {run.library}, seed {run.seed}"),
         Text("  " + " ".join(f"{key}={value}" for key, value in run.parameters.items()), style="dim"),
         *(Text(f"{figure.name:<18} {figure.value:>14.6g} {figure.unit}") for figure in run.figures),
         Text(f"{'virtual time':<18} {run.virtual_ps / 1e12:>14.6f} s, {run.measured_ps / 1e12:.6f} s of it measured"),
-        Text(f"{'SPI bytes':<18} {run.spi_bytes:>14}"),
+        Text(f"{'SCLK':<18} {sclk_hz / 1e6:>14.6g} MHz"),
+        Text(
+            f"{'SPI bytes':<18} {run.spi_bytes:>14}" + (f", {efficiency:.1f} % of them payload" if efficiency else "")
+        ),
         Text(f"{'frames on wire':<18} {run.frames_on_wire:>14}"),
         Text(f"{'supply current':<18} {run.supply_current_ma:>14.4g} mA"),
         Text("budget"),
@@ -188,7 +199,7 @@ def _assumptions(run: Run) -> list[Text]:
     return lines
 
 
-def to_json(run: Run) -> dict[str, Any]:
+def to_json(run: Run, sclk_hz: int) -> dict[str, Any]:
     return {
         "scenario": run.scenario,
         "board": run.board,
@@ -206,7 +217,9 @@ def to_json(run: Run) -> dict[str, Any]:
         "fingerprint": run.fingerprint,
         "virtual_s": run.virtual_ps / 1e12,
         "wall_s": run.wall_s,
+        "sclk_hz": sclk_hz,
         "spi_bytes": run.spi_bytes,
+        "spi_efficiency_pct": spi_efficiency_pct(run),
         "frames_on_wire": run.frames_on_wire,
         "supply_current_ma": run.supply_current_ma,
         "failure": run.failure,

@@ -27,6 +27,7 @@ class Passed:
     at_s: float
     sent: bool  # by us
     data: bytes
+    gap: str = ""  # the line was away before: why and how long
 
 
 class RawLog:
@@ -37,8 +38,8 @@ class RawLog:
         self._bytes = 0
         self._file = None if file is None else file.open("ab", buffering=0)
 
-    def add(self, at_s: float, sent: bool, data: bytes) -> None:
-        self._passed.append(Passed(at_s, sent, data))
+    def add(self, at_s: float, sent: bool, data: bytes, gap: str = "") -> None:
+        self._passed.append(Passed(at_s, sent, data, gap))
         self._bytes += len(data)
         while self._bytes > KEPT_BYTES:
             self._bytes -= len(self._passed.popleft().data)
@@ -53,8 +54,13 @@ class RawLog:
         return b"".join(passed.data for passed in self._passed if not passed.sent)
 
     def text(self, last: int = 4000) -> str:
-        """The end of what was received, for people."""
-        return self.received[-last:].decode("ascii", "backslashreplace")
+        """The end of what was received, for people, with its gaps."""
+        received = (passed for passed in self._passed if not passed.sent)
+        shown = "".join(
+            (f"\n-- {passed.gap} --\n" if passed.gap else "") + passed.data.decode("ascii", "backslashreplace")
+            for passed in received
+        )
+        return shown[-last:]
 
     def close(self) -> None:
         if self._file is not None:

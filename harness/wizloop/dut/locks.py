@@ -2,7 +2,7 @@
 
 A port is locked twice: by flock() on the device, which holds among programs that ask the kernel, and by a lock file as
 UUCP has it (LCK..ttyUSB0 with a process number), which holds among those that look into /var/lock. TIOCEXCL, which the
-serial line sets besides, keeps out those that ask for nothing at all.
+serial line sets besides where its end with the process is certain, keeps out those that ask for nothing at all.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import selectors
+import struct
 import termios
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ BACK_WITHIN_S = 10.0  # USB enumerates a board in 1 to 3 s
 LOOK_EACH_S = 0.05
 PULSE_S = 0.1
 READ_BYTES = 65536
+TIOCGEXCL = 0x80045440  # linux/ioctls.h; termios has no name for it
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class _Port:
         folder = locks.lock_folder()
         self._lock = None if folder is None else locks.LockFile(self.device, folder)
         self.serial = serial.Serial()
+        self._ours = False  # TIOCEXCL
         try:
             self._open(address.baud, options)
         except BaseException:
@@ -97,20 +100,33 @@ class _Port:
             if _says(error, errno.EBUSY, errno.EAGAIN):
                 raise locks.busy(self.device) from error
             raise InfrastructureError(f"cannot open {self.device}: {error}") from error
+        if _is_exclusive(port.fileno()) and locks.holders_of(self.device):  # root gets in all the same
+            raise locks.busy(self.device)
         with contextlib.suppress(OSError):  # not every kind of port has it
-            fcntl.ioctl(port.fileno(), termios.TIOCEXCL)
+            if not self.device.is_relative_to("/dev/pts"):  # which would keep it when its owner is killed
+                fcntl.ioctl(port.fileno(), termios.TIOCEXCL)
+                self._ours = True
             settings = termios.tcgetattr(port.fileno())
             settings[2] &= ~termios.HUPCL  # closing does not reset the board
             termios.tcsetattr(port.fileno(), termios.TCSANOW, settings)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
-            if self.serial.is_open:
+            if self.serial.is_open and self._ours:
                 fcntl.ioctl(self.serial.fileno(), termios.TIOCNXCL)
         with contextlib.suppress(OSError, serial.SerialException):
             self.serial.close()
         if self._lock is not None:
             self._lock.release()
+
+
+def _is_exclusive(port: int) -> bool:
+    """Whether another program has set TIOCEXCL."""
+    try:
+        (found,) = struct.unpack("i", fcntl.ioctl(port, TIOCGEXCL, bytes(4)))
+    except OSError:  # not every kind of port has it
+        return False
+    return bool(found)
 
 
 def _says(error: BaseException, *numbers: int) -> bool:
@@ -202,12 +218,16 @@ class SerialLine(Line):
         self._opened().close()
         self._port = None
         why = f"{self.name} went away" + (f" ({error.strerror})" if error is not None and error.strerror else "")
-        deadline = self.now() + self._back_within_s
+        lost = self.now()
         while True:
             try:
                 self._port = _Port(self._address, self._options)
-                return LineLost(f"{why}, and is back")
             except InfrastructureError as still:
-                if self.now() >= deadline:
-                    return LineLost(f"{why}, and was not back within {self._back_within_s:g} s: {still}")
+                if self.now() >= lost + self._back_within_s:
+                    said = f"{why}, and was not back within {self._back_within_s:g} s"
+                    self.log.add(lost, False, b"", said)
+                    return LineLost(f"{said}: {still}")
+            else:
+                self.log.add(lost, False, b"", f"{why} for {self.now() - lost:.1f} s")
+                return LineLost(f"{why}, and is back")
             self._host.pause(LOOK_EACH_S)
