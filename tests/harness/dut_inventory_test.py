@@ -60,6 +60,11 @@ def test_a_whole_file_is_read(file):
         ("[[board]]\nname = 'b 1'\naddress = 'tcp:h:1'", "name = 'b 1', expected letters"),
         ("[[board]]\nname = 'b'", "board b: address = None, expected serial:PORT"),
         ("[[board]]\nname = 'b'\naddress = 'usb0'", "board b: address: 'usb0' is no address"),
+        ("[[board]]\nname = 'b'\naddress = 'labgrid:any'", "labgrid:any stands for several boards, expected labgrid:P"),
+        (
+            "[[board]]\nname = 'b'\naddress = 'tcp:h:1'\npower = 'labgrid'",
+            "power: labgrid switches what belongs to a place, and tcp:h:1 is none",
+        ),
         ("[[board]]\nname = 'b'\naddress = 'rtl:w55rp20'", "address: rtl:w55rp20: the RTL front is not built"),
         (
             "[[board]]\nname = 'b'\naddress = 'tcp:h:1'\nadress = 1",

@@ -2,7 +2,7 @@
 
 import pytest
 from wizloop.dut import protocol
-from wizloop.dut.address import ModelAddress, SerialAddress, TcpAddress, parse_address
+from wizloop.dut.address import ANY_TAGS, LabgridAddress, ModelAddress, SerialAddress, TcpAddress, is_pool, parse_address
 from wizloop.dut.protocol import Answer, Event, Log, parse
 from wizloop.errors import WizloopError
 
@@ -16,11 +16,15 @@ from wizloop.errors import WizloopError
         ("serial:usb:A5069RR4@9600", SerialAddress("usb:A5069RR4", 9600)),
         ("tcp:rack:7000", TcpAddress("rack", 7000)),
         ("tcp:[::1]:7000", TcpAddress("::1", 7000)),
+        ("labgrid:b1", LabgridAddress("b1")),
+        ("labgrid:any", LabgridAddress("", ANY_TAGS)),
+        ("labgrid:profile=w55rp20,room=7", LabgridAddress("", (("profile", "w55rp20"), ("room", "7")))),
     ],
 )
 def test_an_address_is_read_and_written_back(text, address):
     assert parse_address(text) == address
     assert parse_address(str(address)) == address
+    assert is_pool(text) is (isinstance(address, LabgridAddress) and not address.place)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +38,8 @@ def test_an_address_is_read_and_written_back(text, address):
         ("tcp:rack:70000", 2, "from 1 to 65535"),
         ("usb:0", 2, "unknown kind 'usb'"),
         ("rtl:w55rp20", 4, "model:w55rp20 is the same board"),
-        ("labgrid:any", 4, "leases no places"),
+        ("labgrid:Color=red", 2, "a tag is named with"),
+        ("labgrid:color=", 2, "a tag is named with"),
     ],
 )
 def test_what_is_no_address_is_told_what_was_expected(text, exit_code, said):

@@ -31,7 +31,7 @@ DUTS = (
     ("rtl:BOARD", "the same with an RTL SPI front", "this release has no RTL front"),
     ("serial:PORT[@BAUD]", "a board that runs the agent (boards/agent), over a serial line", ""),
     ("tcp:HOST:PORT", "the same over TCP", ""),
-    ("labgrid:PLACE", "a board leased from a labgrid coordinator", "this release leases no places"),
+    ("labgrid:PLACE", "a board leased from a labgrid coordinator, by its place, by tags or any", ""),
 )
 
 

@@ -29,7 +29,9 @@ def test(
     dut: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="ADDRESS", help="model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, or a board's name; repeatable."
+            metavar="ADDRESS",
+            help="model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, labgrid:PLACE, labgrid:any, labgrid:TAG=VALUE, or a "
+            "board's name; repeatable.",
         ),
     ] = None,
     inventory: Annotated[Path | None, typer.Option(metavar="FILE", help="The boards there are.")] = None,
@@ -74,6 +76,7 @@ class Outcome:
     why: str  # of a failure or a skip, in one line
     infrastructure: bool  # not the test's fault
     infrastructure_retries: int  # how often it was repeated for that reason
+    no_board: bool = False  # there is none of that name or address
 
 
 class Seen:
@@ -88,9 +91,13 @@ class Seen:
         if (report.when != "call" and report.passed) or report.outcome == RETRIED:
             return
         why = "" if report.passed else _reason(report.longrepr)
-        properties = dict(report.user_properties)
-        infrastructure, retries = "infrastructure" in properties, int(str(properties.get("infrastructure_retries", 0)))
-        self.tests.append(Outcome(report.nodeid, report.outcome, report.duration, why, infrastructure, retries))
+        told = dict(report.user_properties)
+        retries = int(str(told.get("infrastructure_retries", 0)))
+        self.tests.append(
+            Outcome(
+                report.nodeid, report.outcome, report.duration, why, "infrastructure" in told, retries, "no board" in told
+            )
+        )
 
     def count(self, outcome: str) -> int:
         return sum(test.outcome == outcome for test in self.tests)
@@ -115,7 +122,9 @@ def _judge(code: int, seen: Seen) -> None:
     if code == pytest.ExitCode.INTERRUPTED:
         raise typer.Exit(130)
     failed = [test for test in seen.tests if test.outcome == "failed"]
-    if failed and all(test.infrastructure for test in failed):
+    if failed and all(test.no_board for test in failed):
+        raise NothingMeasured(failed[0].why)
+    if failed and all(test.infrastructure or test.no_board for test in failed):
         raise InfrastructureError(f"{len(failed)} tests could not be run: {failed[0].why}")
     if failed or code == pytest.ExitCode.TESTS_FAILED:
         raise typer.Exit(1)

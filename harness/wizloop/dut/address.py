@@ -1,14 +1,21 @@
-"""Where a test runs: `model:BOARD`, `serial:PORT[@BAUD]`, `tcp:HOST:PORT`, or the name of a board of the inventory."""
+"""Where a test runs: `model:BOARD`, `serial:PORT[@BAUD]`, `tcp:HOST:PORT`, `labgrid:PLACE`, or the name of a board of
+the inventory.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from wizloop.errors import NothingMeasured, UsageError
 
 BAUD = 115_200
 BAUD_MAX = 20_000_000
-FORMS = "model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, or the name of a board of the inventory"
+LABGRID_FORMS = "labgrid:PLACE, labgrid:any or labgrid:TAG=VALUE[,TAG=VALUE...]"
+FORMS = f"model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, {LABGRID_FORMS}, or the name of a board of the inventory"
+ANY = "any"
+ANY_TAGS = (("agent", "wizloop"),)  # of a place whose board runs the agent of this project
+TAG_KEY = re.compile(r"[a-z][a-z0-9_]+")  # as labgrid has it
 
 
 @dataclass(frozen=True)
@@ -36,18 +43,37 @@ class SerialAddress:
 class TcpAddress:
     host: str
     port: int
+    telnet: bool = False  # a console server is there, which no address says but a place of labgrid does
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"tcp:{host}:{self.port}"
 
 
-Address = ModelAddress | SerialAddress | TcpAddress
+@dataclass(frozen=True)
+class LabgridAddress:
+    """A place of a labgrid coordinator by its name, or any one that has these tags."""
+
+    place: str
+    tags: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        if self.tags == ANY_TAGS:
+            return f"labgrid:{ANY}"
+        return "labgrid:" + (self.place or ",".join(f"{key}={value}" for key, value in self.tags))
+
+
+Address = ModelAddress | SerialAddress | TcpAddress | LabgridAddress
 
 
 def is_name(text: str) -> bool:
     """Whether it is the name of a board and no address."""
     return ":" not in text
+
+
+def is_pool(text: str) -> bool:
+    """Whether it stands for several boards, of which a worker gets one."""
+    return text == f"labgrid:{ANY}" or (text.startswith("labgrid:") and "=" in text)
 
 
 def parse_address(text: str) -> Address:
@@ -64,7 +90,7 @@ def parse_address(text: str) -> Address:
     if kind == "rtl":
         raise NothingMeasured(f"{text}: the RTL front is not built into this simulator; model:{rest} is the same board")
     if kind == "labgrid":
-        raise NothingMeasured(f"{text}: this version leases no places; name the board's own serial: or tcp: address")
+        return _labgrid(text, rest)
     raise UsageError(f"'{text}': unknown kind '{kind}', expected {FORMS}")
 
 
@@ -84,3 +110,15 @@ def _tcp(text: str, rest: str) -> TcpAddress:
     if not colon or not (port.isascii() and port.isdigit() and 0 < int(port) <= 0xFFFF):
         raise UsageError(f"'{text}': expected tcp:HOST:PORT with a port from 1 to 65535")
     return TcpAddress(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
+
+
+def _labgrid(text: str, rest: str) -> LabgridAddress:
+    if not is_pool(text):
+        return LabgridAddress(rest)
+    if rest == ANY:
+        return LabgridAddress("", ANY_TAGS)
+    tags = [pair.partition("=") for pair in rest.split(",")]
+    for key, _, value in tags:
+        if not TAG_KEY.fullmatch(key) or not value:
+            raise UsageError(f"'{text}': expected {LABGRID_FORMS}; a tag is named with a-z, 0-9 and '_'")
+    return LabgridAddress("", tuple((key, value) for key, _, value in tags))

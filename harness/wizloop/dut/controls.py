@@ -1,7 +1,7 @@
 """What stands around a board besides its line: power, reset button, network cable. Each may be missing.
 
-On a rack they are commands of a shell, pages of a relay board with a web server, or the control port of `wizloop
-serve`. Each action has a deadline, and a process that is started ends with it.
+On a rack they are commands of a shell, pages of a relay board with a web server, the control port of `wizloop serve`, or
+what labgrid has for a place. Each action has a deadline, and a process that is started ends with it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,11 +74,13 @@ def _fetch(url: str, within_s: float) -> None:
         raise InfrastructureError(f"{url}: {error}") from error
 
 
-def _run(command: str, within_s: float) -> None:
+def _run(command: str | Sequence[str], within_s: float, **environment: str) -> None:
     process = subprocess.Popen(
-        command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        start_new_session=True,
+        command, shell=isinstance(command, str), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, start_new_session=True, env={**os.environ, **environment},
     )  # fmt: skip
+    if not isinstance(command, str):
+        command = " ".join(command)
     try:
         said, _ = process.communicate(timeout=within_s)
     except subprocess.TimeoutExpired:
@@ -149,3 +152,34 @@ class ServedBoard:
         answer = ask(self.host, self.port, f"{verb} {self.name}".rstrip(), token(None))
         if not answer.startswith("ok"):
             raise InfrastructureError(f"control port {self.host}:{self.port}: {verb} {self.name}: {answer}")
+
+
+@dataclass(frozen=True)
+class PlaceControl:
+    """Power, button and cable of a place of labgrid, by labgrid's client and in the name of who holds the place: its
+    power port, and its digital outputs named `reset` (high is pressed) and `cable` (high is plugged).
+    """
+
+    place: str
+    owner: str = ""  # as HOST/USER; nobody has leased it yet
+
+    def cycle(self, off_s: float, pause: Pause) -> None:
+        self._ask("power", "off")
+        try:
+            pause(off_s)
+        finally:
+            self._ask("power", "on")
+
+    def press(self) -> None:
+        self._ask("io", "high", "reset")
+        self._ask("io", "low", "reset")
+
+    def plug(self, plugged: bool) -> None:
+        self._ask("io", "high" if plugged else "low", "cable")
+
+    def _ask(self, *words: str) -> None:
+        if not self.owner:
+            raise InfrastructureError(f"the place {self.place} is not leased")
+        host, _, user = self.owner.partition("/")
+        command = [sys.executable, "-m", "labgrid.remote.client", "-p", self.place, *words]
+        _run(command, ACTION_S, LG_HOSTNAME=host, LG_USERNAME=user)

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from wizloop.dut.address import Address, ModelAddress, SerialAddress
+from wizloop.dut.address import Address, LabgridAddress, ModelAddress, SerialAddress
 from wizloop.dut.agent import Agent, Request
-from wizloop.dut.controls import Button, Cable, ModelSurroundings, Power
+from wizloop.dut.controls import Button, Cable, ModelSurroundings, PlaceControl, Power
 from wizloop.dut.host import Host
+from wizloop.dut.lease import Lease
 from wizloop.dut.line import Line, LineLost, RawLog
 from wizloop.dut.model import ModelChip, ModelLine
 from wizloop.dut.protocol import Answer, Event, Fields
@@ -64,6 +65,14 @@ class Surroundings:
     reachable: bool = False  # at its own address
     dhcp: bool = False  # somebody else serves addresses there
     lan: bool = False  # this machine serves its DHCP and DNS, and sees its broadcasts
+
+    def held_by(self, owner: str) -> Surroundings:
+        """The same, with what labgrid switches for that owner alone."""
+
+        def held(control: Control) -> Control:
+            return replace(control, owner=owner) if isinstance(control, PlaceControl) else control
+
+        return replace(self, power=held(self.power), button=held(self.button), cable=held(self.cable))
 
 
 class Device:
@@ -192,10 +201,9 @@ class Device:
         return self.hello
 
     def close(self) -> None:
-        for leave in reversed(self.on_close):
-            leave()
-        self.on_close.clear()
         self.line.close()
+        while self.on_close:
+            self.on_close.pop()()
 
     def __enter__(self) -> Self:
         return self
@@ -222,8 +230,28 @@ def open_device(
     settings: Mapping[str, object] | None = None,
     raw_log: Path | None = None,
     pcap: Path | None = None,
+    lease: Lease | None = None,
 ) -> Device:
-    """Opens the line, and says hello unless it need not be `greeted`. The surroundings of a model are its own."""
+    """Opens the line, and says hello unless it need not be `greeted`. The surroundings of a model are its own. A place of
+    labgrid is leased, unless a `lease` is given, until the device is closed.
+    """
+    if isinstance(address, LabgridAddress):
+        held = lease or Lease(address)
+        try:
+            device = open_device(
+                held.line,
+                host,
+                name=name or f"labgrid:{held.place}",
+                surroundings=surroundings.held_by(held.owner),
+                scale=scale,
+                greeted=greeted,
+                raw_log=raw_log,
+            )
+        except BaseException:
+            held.release()
+            raise
+        device.on_close.append(held.release)
+        return device
     log = RawLog(raw_log)
     if isinstance(address, ModelAddress):
         model = ModelLine(address.board, seed=seed, settings=settings, log=log, pcap=pcap)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from wizloop.dut.agent import VerbFailed
 from wizloop.dut.device import Device
 from wizloop.dut.host import Host
-from wizloop.dut.inventory import Board
-from wizloop.dut.stands import open_board
+from wizloop.dut.inventory import Board, open_board
 from wizloop.errors import WizloopError
 
 LINK_WAIT_MS = 5000
@@ -35,7 +34,7 @@ def check(board: Board) -> Health:
     host = Host()
     try:
         with open_board(board, host) as device:
-            said, link = _probe(device)
+            said, link = probe(device)
             ok, offers = not said, tuple(sorted(device.offers()))
             who = f"{device.board}, firmware {device.hello.get('fw', '?')}"
     except WizloopError as error:
@@ -45,7 +44,7 @@ def check(board: Board) -> Health:
     return Health(board.name, ok, said or who, time.monotonic() - started, link, offers)
 
 
-def _probe(device: Device) -> tuple[str, str]:
+def probe(device: Device) -> tuple[str, str]:
     """What is wrong, or nothing; and the link."""
     try:
         device.ask("reset")

@@ -23,9 +23,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wizloop.dut.address import Address, SerialAddress, parse_address
-from wizloop.dut.controls import ServedBoard, SwitchedButton, SwitchedCable, SwitchedPower
-from wizloop.dut.device import Surroundings
+from wizloop.dut.address import Address, LabgridAddress, SerialAddress, is_pool, parse_address
+from wizloop.dut.controls import PlaceControl, ServedBoard, SwitchedButton, SwitchedCable, SwitchedPower
+from wizloop.dut.device import Device, Surroundings, open_device
+from wizloop.dut.host import Host
+from wizloop.dut.lease import Lease
 from wizloop.dut.serial_line import SerialOptions
 from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 from wizloop.simulator import near
@@ -35,21 +37,23 @@ VARIABLE = "WIZLOOP_INVENTORY"
 # Each key of a board with what it is, for messages.
 KEYS: Mapping[str, str] = {
     "name": "letters, digits, '-', '_' and '.'",
-    "address": "serial:PORT[@BAUD] or tcp:HOST:PORT",
+    "address": "serial:PORT[@BAUD], tcp:HOST:PORT or labgrid:PLACE",
     "profile": "the name of a board file",
     "dtr": "true or false: the level of DTR",
     "rts": "true or false: the level of RTS",
     "slowness": "a number from 0.1 to 1000: how much longer it may take than a fast board",
     "control": "HOST:PORT of the control port of `wizloop serve`",
-    "power": 'a table { off = "...", on = "..." } of shell commands or http:// addresses',
-    "reset": 'a table { press = "..." } of a shell command or http:// address',
-    "cable": 'a table { unplug = "...", replug = "..." } of shell commands or http:// addresses',
+    "power": 'a table { off = "...", on = "..." } of shell commands or http:// addresses, or "labgrid": its power port',
+    "reset": 'a table { press = "..." } of a shell command or http:// address, or "labgrid": its output named reset',
+    "cable": 'a table { unplug = "...", replug = "..." } of shell commands or http:// addresses, or "labgrid": its '
+    "output named cable",
     "host_ip": "the IPv4 address by which the board reaches this machine",
     "reachable": "true or false: this machine opens connections to the board's own address",
     "forwards": 'a list of "tcp:BOARD_PORT=HOST:PORT" or "udp:...": where ports of the board are found',
     "dhcp": "true or false: a server gives addresses on its network",
     "lan": "true or false: it shares an Ethernet with this machine, which may serve its DHCP and DNS",
 }
+LABGRID = "labgrid"
 ACTIONS: Mapping[str, tuple[str, ...]] = {"power": ("off", "on"), "reset": ("press",), "cable": ("unplug", "replug")}
 
 
@@ -151,9 +155,12 @@ class _Table:
             raise self.wrong(key)
         return float(value)
 
+    def is_labgrids(self, key: str) -> bool:
+        return self._raw.get(key) == LABGRID
+
     def actions(self, key: str) -> tuple[str, ...] | None:
         value = self._raw.get(key)
-        if value is None:
+        if value is None or self.is_labgrids(key):
             return None
         wanted = ACTIONS[key]
         if not isinstance(value, dict) or value.keys() != set(wanted):
@@ -190,6 +197,8 @@ def _board(raw: Mapping[str, Any], where: str) -> Board:
         address = parse_address(table.text("address", None))
     except (UsageError, NothingMeasured) as error:
         raise UsageError(f"{where}: address: {error}") from error
+    if is_pool(str(address)):
+        raise UsageError(f"{where}: address: {address} stands for several boards, expected labgrid:PLACE")
     if not isinstance(address, SerialAddress) and ("dtr" in raw or "rts" in raw):
         raise UsageError(f"{where}: dtr and rts are levels of a serial port, and {address} is none")
     return Board(
@@ -198,20 +207,24 @@ def _board(raw: Mapping[str, Any], where: str) -> Board:
         profile=table.text("profile"),
         slowness=table.number("slowness", 3.0, 0.1, 1000),
         serial=SerialOptions(dtr=table.flag("dtr", True), rts=table.flag("rts", True)),
-        surroundings=_surroundings(table, name),
+        surroundings=_surroundings(table, name, address, where),
     )
 
 
-def _surroundings(table: _Table, name: str) -> Surroundings:
+def _surroundings(table: _Table, name: str, address: Address, where: str) -> Surroundings:
     served = _served(table, name)
+    place = PlaceControl(address.place) if isinstance(address, LabgridAddress) else None
+    for key in ACTIONS:
+        if table.is_labgrids(key) and place is None:
+            raise UsageError(f"{where}: {key}: labgrid switches what belongs to a place, and {address} is none")
     power, reset, cable = table.actions("power"), table.actions("reset"), table.actions("cable")
     host_ip = table.text("host_ip")
     if host_ip and not _is_address(host_ip):
         raise table.wrong("host_ip")
     return Surroundings(
-        power=SwitchedPower(off=power[0], on=power[1]) if power else served,
-        button=SwitchedButton(reset[0]) if reset else served,
-        cable=SwitchedCable(*cable) if cable else served,
+        power=SwitchedPower(off=power[0], on=power[1]) if power else place if table.is_labgrids("power") else served,
+        button=SwitchedButton(*reset) if reset else place if table.is_labgrids("reset") else served,
+        cable=SwitchedCable(*cable) if cable else place if table.is_labgrids("cable") else served,
         host_ip=host_ip,
         forwards=table.forwards() or None,
         reachable=table.flag("reachable", False),
@@ -236,3 +249,17 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def open_board(board: Board, host: Host, greeted: bool = True, lease: Lease | None = None) -> Device:
+    """A board of the inventory, on its line."""
+    return open_device(
+        board.address,
+        host,
+        name=board.name,
+        surroundings=board.surroundings,
+        serial=board.serial,
+        scale=board.slowness,
+        greeted=greeted,
+        lease=lease,
+    )

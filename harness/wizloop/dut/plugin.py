@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from _pytest.runner import runtestprotocol
 
-from wizloop.errors import InfrastructureError, WizloopError
+from wizloop.dut.address import is_pool
+from wizloop.errors import InfrastructureError, NothingMeasured, WizloopError
 
 if TYPE_CHECKING:
     from wizloop.dut.device import Device
@@ -37,6 +38,7 @@ _stands: pytest.StashKey[Stands] = pytest.StashKey()
 _figures: pytest.StashKey[Any] = pytest.StashKey()
 _at_fault: pytest.StashKey[InfrastructureError] = pytest.StashKey()
 _outcomes: list[tuple[str, str, str]] = []  # board, test, one of ledger.OUTCOMES
+_crashed: set[str] = set()  # tests whose worker died
 
 
 def needs(*what: str) -> pytest.MarkDecorator:
@@ -55,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dut",
         action="append",
         metavar="ADDRESS",
-        help="where tests run: model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, or the name of a board of the inventory "
+        help="where tests run: model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, labgrid:PLACE, labgrid:any, or the name of a board of the inventory "
         f"(default: {DEFAULT}); may be repeated",
     )
     group.addoption(
@@ -67,6 +69,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1,
         metavar="N",
         help="how often a test is repeated that board, line or rack have failed (default: 1); others never are",
+    )
+    group.addoption(
+        "--dut-wait", type=float, metavar="S", help="for a place of labgrid that others have (default: 300 s)"
     )
     group.addoption("--why", action="store_true", help="list each skipped test with what its board lacks")
     group.addoption("--verify-quarantine", action="store_true", help="run what is in quarantine, and nothing else")
@@ -93,7 +98,9 @@ def stands_of(config: pytest.Config) -> Stands:
     from wizloop.dut.stands import Stands
 
     if _stands not in config.stash:
-        config.stash[_stands] = Stands(config.getoption("dut_inventory"), config.getoption("dut_seed"))
+        wait = config.getoption("dut_wait")
+        options = {} if wait is None else {"wait_s": wait}
+        config.stash[_stands] = Stands(config.getoption("dut_inventory"), config.getoption("dut_seed"), **options)
     return config.stash[_stands]
 
 
@@ -140,6 +147,8 @@ def dut(request: pytest.FixtureRequest, dut_address: str) -> Iterator[Device]:
         request.node.user_properties.append(("dut", dut_address))
     device = stands_of(request.config).lend(dut_address)
     try:
+        if is_pool(dut_address):
+            request.node.user_properties[-1] = ("dut", device.name)
         if device.recovered:
             request.node.user_properties.append(("recovered", ", ".join(device.recovered)))
         if why := device.why_not(wanted):
@@ -147,6 +156,11 @@ def dut(request: pytest.FixtureRequest, dut_address: str) -> Iterator[Device]:
         yield device
     finally:
         stands_of(request.config).give_back(dut_address)
+
+
+def _where(device: Device, address: str) -> str:
+    """The address for people and records; of a pool, that of the board which it has become."""
+    return device.name if is_pool(address) else address
 
 
 def _needs_of(item: pytest.Item) -> frozenset[str]:
@@ -201,7 +215,7 @@ def record_figure(request: pytest.FixtureRequest, dut: Device, dut_address: str)
 
     def record(name: str, value: float, unit: str, **more: Any) -> None:
         request.node.user_properties.append((f"{name} [{unit}]", value))
-        figures.add(dut, dut_address, name, value, unit, **more)
+        figures.add(dut, _where(dut, dut_address), name, value, unit, **more)
 
     return record
 
@@ -280,11 +294,13 @@ def pytest_runtest_makereport(
     if report.failed and device is not None:
         device.suspect = True
         address = getattr(item, "funcargs", {})["dut_address"]
-        report.sections.append((f"last words of {address}", device.line.log.text(TAIL)))
+        report.sections.append((f"last words of {_where(device, address)}", device.line.log.text(TAIL)))
         report.sections.append(("to repeat", f"wizloop test --dut {address} -- '{item.nodeid}'"))
     if report.failed and call.excinfo is not None and call.excinfo.errisinstance(InfrastructureError):
         report.user_properties.append(("infrastructure", str(call.excinfo.value)))
         item.stash[_at_fault] = cast(InfrastructureError, call.excinfo.value)
+    if report.failed and call.excinfo is not None and call.excinfo.errisinstance(NothingMeasured):
+        report.user_properties.append(("no board", str(call.excinfo.value)))
     return report
 
 
@@ -350,12 +366,24 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
     """pytest-xdist: two workers never on one board."""
-    boards = [address for address in config.getoption("dut") or [] if not address.startswith("model:")]
-    if not boards or config.getoption("dist") != "load":
+    addresses = [address for address in config.getoption("dut") or [] if not address.startswith("model:")]
+    boards = [address for address in addresses if not is_pool(address)]
+    if not addresses or config.getoption("dist") != "load":
         return None
     from wizloop.dut.scheduling import BoardScheduling
 
     return BoardScheduling(config, log, boards)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
+    """pytest-xdist: a worker died, and another one runs its test again. On a board that is no fault of the test, once."""
+    if "[model:" in crashitem:
+        return
+    report.user_properties.append(("infrastructure", "its worker died"))
+    if crashitem not in _crashed:
+        report.outcome, report.when = RETRIED, "call"  # type: ignore[assignment]
+    _crashed.add(crashitem)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -373,5 +401,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if _outcomes and not hasattr(session.config, "workerinput"):
         stands_of(session.config).write_ledger(_outcomes)
     _outcomes.clear()
+    _crashed.clear()
     if _figures in session.config.stash:
         session.config.stash[_figures].end()

@@ -62,6 +62,10 @@ class Quarantine:
     def of(self, board: str, test: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.holds(board, test)), None)
 
+    def of_board(self, board: str) -> Entry | None:
+        """Whether it is left out with all tests."""
+        return next((entry for entry in self.entries if entry.board == board and not entry.test), None)
+
 
 def load(file: Path) -> Quarantine:
     """A file that is not there holds nothing."""

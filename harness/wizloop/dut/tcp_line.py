@@ -1,4 +1,6 @@
-"""A board's console on a TCP port. Beyond loopback `wizloop serve` wants the token of WIZLOOP_TOKEN first."""
+"""A board's console on a TCP port, that of a console server that speaks telnet included. Beyond loopback `wizloop serve`
+wants the token of WIZLOOP_TOKEN first.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ import socket
 from wizloop.dut.address import TcpAddress
 from wizloop.dut.host import Host
 from wizloop.dut.line import Line, LineLost, RawLog
+from wizloop.dut.telnet import Telnet
 from wizloop.errors import InfrastructureError
 
 CONNECT_WITHIN_S = 10.0
@@ -23,6 +26,7 @@ class TcpLine(Line):
         self._host = host
         self._address = address
         self._closed = False
+        self._telnet: Telnet | None = None
         self._socket: socket.socket | None = self._connect()
 
     def _connect(self) -> socket.socket:
@@ -34,6 +38,9 @@ class TcpLine(Line):
         token = os.environ.get(TOKEN)
         if token and not ipaddress.ip_address(connection.getpeername()[0]).is_loopback:
             connection.sendall(f"token {token}\n".encode())
+        if self._address.telnet:
+            self._telnet = Telnet()
+            connection.sendall(self._telnet.opening)
         connection.setblocking(False)
         return connection
 
@@ -42,6 +49,11 @@ class TcpLine(Line):
 
     def send(self, data: bytes, deadline: float) -> None:
         self.log.add(self.now(), True, data)
+        if self._telnet is not None:
+            data = self._telnet.escaped(data)
+        self._send_raw(data, deadline)
+
+    def _send_raw(self, data: bytes, deadline: float) -> None:
         left = memoryview(data)
         while left:
             connection = self._opened()
@@ -55,6 +67,19 @@ class TcpLine(Line):
                 raise self._dropped(error.strerror or str(error)) from error
 
     def receive(self, deadline: float) -> bytes:
+        data = self._receive_raw(deadline)
+        if self._telnet is not None:
+            while data:  # what was all telnet's is nothing of the board
+                data, answer = self._telnet.receive(data)
+                self._send_raw(answer, self.now() + CONNECT_WITHIN_S)
+                if data:
+                    break
+                data = self._receive_raw(deadline)
+        if data:
+            self.log.add(self.now(), False, data)
+        return data
+
+    def _receive_raw(self, deadline: float) -> bytes:
         connection = self._opened()
         if not self._host.wait(connection, selectors.EVENT_READ, deadline):
             return b""
@@ -66,7 +91,6 @@ class TcpLine(Line):
             raise self._dropped(error.strerror or str(error)) from error
         if not data:
             raise self._dropped("the far end has closed it")
-        self.log.add(self.now(), False, data)
         return data
 
     def pause(self, seconds: float) -> None:
