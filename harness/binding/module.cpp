@@ -150,7 +150,8 @@ nb::list faults() {
 nb::dict run(std::string scenario, std::filesystem::path board_file, std::string path, std::string library,
              std::uint64_t seed, std::map<std::string, std::string> parameters,
              std::optional<std::filesystem::path> pcap_file, std::optional<std::filesystem::path> trace_file,
-             std::optional<std::filesystem::path> transcript_file) {
+             std::optional<std::filesystem::path> transcript_file, std::optional<std::filesystem::path> wave_file,
+             std::string wave_window) {
   const Result<scenario::RunResult> outcome = [&] {
     const nb::gil_scoped_release without_gil;
     return scenario::run({.scenario = std::move(scenario),
@@ -161,7 +162,9 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                           .parameters = std::move(parameters),
                           .pcap_file = std::move(pcap_file),
                           .trace_file = std::move(trace_file),
-                          .transcript_file = std::move(transcript_file)});
+                          .transcript_file = std::move(transcript_file),
+                          .wave_file = std::move(wave_file),
+                          .wave_window = std::move(wave_window)});
   }();
   if (!outcome) raise(outcome.error());
   const scenario::RunResult& result = outcome.value();
@@ -179,13 +182,15 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
   nb::dict budget;
   for (std::size_t i = 0; i < account_count; ++i) budget[nb::cast(account_names[i])] = result.budget.of[i].count();
 
+  nb::object wave_cut_ps = nb::none();
+  if (result.wave_cut_at) wave_cut_ps = nb::cast(result.wave_cut_at->time_since_epoch().count());
   return dict_of("scenario", result.scenario, "board", result.board, "path", result.path, "library", result.library,
                  "seed", result.seed, "parameters", result.parameters, "figures", figures, "budget_ps", budget,
                  "measured_ps", result.measured.count(), "virtual_ps", result.virtual_time.count(), "spi_bytes",
                  result.spi_bytes, "frames_on_wire", result.frames_on_wire, "findings",
                  dicts_of(result.findings, result.announced), "unannounced", result.unannounced, "assumptions",
                  assumptions, "faults", struck, "fingerprint", fmt::format("{:016x}", result.fingerprint),
-                 "supply_current_ma", result.supply_current_ma, "failure", result.failure);
+                 "supply_current_ma", result.supply_current_ma, "wave_cut_ps", wave_cut_ps, "failure", result.failure);
 }
 
 Result<testbed::Replay> replay_on_board(testbed::TranscriptReader& transcript, const std::string& dut) {
@@ -270,6 +275,7 @@ NB_MODULE(_sim, module) {
   module.def("rules", &wizloop::rules, "The rules that firmware is judged by, with their texts.");
   module.def("run", &wizloop::run, "scenario"_a, "board_file"_a, "path"_a, "library"_a, "seed"_a, "parameters"_a,
              "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(), "transcript_file"_a = nb::none(),
+             "wave_file"_a = nb::none(), "wave_window"_a = "",
              "One run. Releases the GIL; a run that fails returns with its reason in 'failure'.");
   module.def("replay", &wizloop::replay, "file"_a, "settings"_a, "dut"_a,
              "Holds a recorded SPI transcript against the chip model, or against the chip of the board at the address "

@@ -182,6 +182,14 @@ Result<RunResult> run(const RunRequest& request) {
                                .pcap_file = request.pcap_file,
                                .trace_file = request.trace_file,
                                .transcript_file = request.transcript_file};
+  if (request.wave_file) {
+    around.wave.emplace(*request.wave_file);
+    if (!request.wave_window.empty()) {
+      const auto window = WaveWindow::parse(request.wave_window);
+      if (!window) return window.error();
+      around.wave->window = window.value();
+    }
+  }
   const ScenarioInfo info = info_of(*experiment.value());
   std::map<std::string, std::string> given;
   for (const Setting& setting : info.settings) {
@@ -233,6 +241,7 @@ Result<RunResult> run(const RunRequest& request) {
   for (const Rule rule : findings.failing(strict)) result.unannounced.emplace_back(text_of(rule).id);
   result.assumptions = assumptions(world.testbed().chip());
   result.faults = world.testbed().faults();
+  result.wave_cut_at = world.testbed().wave_cut_at();
   result.failure = outcome.failure;
   if (result.failure.empty() && !result.unannounced.empty()) {
     result.failure = fmt::format("findings {}: {}", strict ? "under chip.preset=strict" : "that nobody announced",

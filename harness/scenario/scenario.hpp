@@ -44,6 +44,8 @@ struct RunRequest {
   std::optional<std::filesystem::path> pcap_file;
   std::optional<std::filesystem::path> trace_file;
   std::optional<std::filesystem::path> transcript_file;  // of the SPI, for a replay
+  std::optional<std::filesystem::path> wave_file;        // of the chip's pins
+  std::string wave_window;                               // as WaveWindow::parse() has it; empty: all of the run
 };
 
 // An open question about the chip that came up in a run, and what the run took for its answer: chip.quirk.NAME and a
@@ -73,8 +75,9 @@ struct RunResult {
   std::vector<Assumption> assumptions;
   std::vector<StruckFault> faults;  // each that was planned
   std::uint64_t fingerprint = 0;
-  double supply_current_ma = 0;  // of the chip while the figure was measured, from its PHY state
-  std::string failure;           // why the run failed or is void; empty: it passed
+  double supply_current_ma = 0;        // of the chip while the figure was measured, from its PHY state
+  std::optional<Instant> wave_cut_at;  // the waveform ends here, because a file may not hold more
+  std::string failure;                 // why the run failed or is void; empty: it passed
 };
 
 // What a user may also give by the same name, which then takes its place: fault.NAME, finding.ID, board.KEY, ...

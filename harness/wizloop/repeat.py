@@ -25,6 +25,10 @@ def command(request: Request) -> str:
         words += ["--trace", str(request.trace_file)]
     if request.transcript_file is not None:
         words += ["--spi", str(request.transcript_file)]
+    if request.wave_file is not None:
+        words += ["--vcd", str(request.wave_file)]
+    if request.wave_window:
+        words += ["--vcd-window", request.wave_window]
     return shlex.join(words)
 
 

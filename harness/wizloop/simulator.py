@@ -123,6 +123,8 @@ class Request:
     pcap_file: Path | None = None
     trace_file: Path | None = None
     transcript_file: Path | None = None
+    wave_file: Path | None = None
+    wave_window: str = ""  # FROM..TO; empty: all of the run
 
 
 @dataclass(frozen=True)
@@ -292,6 +294,7 @@ class Run:
     faults: tuple[StruckFault, ...]
     fingerprint: str
     supply_current_ma: float
+    wave_cut_ps: int | None  # the waveform ends here, because a file may not hold more
     failure: str  # empty: passed
     wall_s: float
 
@@ -418,6 +421,8 @@ def run_raw(request: Request) -> dict[str, Any]:
         pcap_file=request.pcap_file,
         trace_file=request.trace_file,
         transcript_file=request.transcript_file,
+        wave_file=request.wave_file,
+        wave_window=request.wave_window,
     )
     return {**raw, "wall_s": time.perf_counter() - started}
 

@@ -73,7 +73,7 @@ void SpiBus::set_select_cost(Duration select, Duration deselect) {
 }
 
 void SpiBus::tell_timing() {
-  if (pins_ != nullptr) pins_->set_timing({sclk_, spi_mode_, select_cost_, deselect_cost_});
+  if (pins_ != nullptr) pins_->set_timing(timing());
 }
 
 std::uint8_t SpiBus::exchange(std::uint8_t mosi) {

@@ -60,6 +60,8 @@ class SpiBus {
     tell_timing();
   }
 
+  chip::PinTiming timing() const { return {sclk_, spi_mode_, select_cost_, deselect_cost_}; }
+
   bool has_dma() const { return profile_.dma.has_value(); }
   // Both buffers must stay until the transfer is over or aborted.
   void start_dma(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count);

@@ -37,6 +37,7 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
       front_{*this, context_.quirks},
       pll_timer_{queue},
       version_valid_from_{queue.now() + config.latencies.versionr_valid} {
+  intn_.connect(*this);
   judge_.watch(front_.frame_log());
   carve_memories();
 }
@@ -45,7 +46,7 @@ Chip::Chip(EventQueue& queue, wire::FramePool& frames, Trace& trace, Findings& f
 
 void Chip::set_rstn(bool high) {
   if (std::exchange(rstn_, high) == high) return;  // only edges act
-  if (witness_ != nullptr) witness_->on_reset_pin(high);
+  for (PinWitness* witness : witnesses_) witness->on_reset_pin(high);
   judge_.on_reset_pin(high);
   drive_reset(high);
 }
@@ -80,18 +81,23 @@ void Chip::drive_reset(bool high) {
     front_in_use_->set_held_in_reset(false);
 }
 
+void Chip::on_intn(bool high) {
+  for (PinWitness* witness : witnesses_) witness->on_intn(high);
+  if (intn_listener_ != nullptr) intn_listener_->on_intn(high);
+}
+
 void Chip::let_select_go() {
-  if (witness_ != nullptr) witness_->on_select_let_go();
+  for (PinWitness* witness : witnesses_) witness->on_select_let_go();
   front_in_use_->let_select_go();
 }
 
 void Chip::plug(bool in) {
-  if (witness_ != nullptr) witness_->on_cable(in);
+  for (PinWitness* witness : witnesses_) witness->on_cable(in);
   phy_.set_cable(in);
 }
 
 void Chip::set_power(bool on) {
-  if (witness_ != nullptr) witness_->on_supply(on);
+  for (PinWitness* witness : witnesses_) witness->on_supply(on);
   if (on) return drive_reset(true);
   drive_reset(false);
   hold_in_reset();

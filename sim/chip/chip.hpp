@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "sim/chip/chip_config.hpp"
 #include "sim/chip/context.hpp"
@@ -22,19 +23,24 @@
 
 namespace wizloop::chip {
 
-// Is told of what comes to the chip other than by SPI and in frames, just before it acts.
+// Is told of what comes to the chip other than by SPI and in frames, just before it acts; and of what INTn does.
 class PinWitness {
  public:
   virtual void on_reset_pin(bool high) = 0;
   virtual void on_supply(bool on) = 0;
   virtual void on_cable(bool in) = 0;
   virtual void on_select_let_go() = 0;
+  virtual void on_intn(bool high) = 0;
 
  protected:
   ~PinWitness() = default;
 };
 
-class Chip final : public wire::FrameSink, private BlockAccess, private InterruptListener, private LinkListener {
+class Chip final : public wire::FrameSink,
+                   private BlockAccess,
+                   private InterruptPin::Listener,
+                   private InterruptListener,
+                   private LinkListener {
  public:
   // Powered up with everything at reset values, no cable, no link. Chance comes from the streams "chip.isn",
   // "chip.group_reports", "chip.memory.tx" and "chip.memory.rx".
@@ -46,10 +52,10 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   // Pins.
   SpiTarget& spi() { return *front_in_use_; }
   bool intn() const { return intn_.high(); }
-  void connect_intn(InterruptPin::Listener& listener) { intn_.connect(listener); }
+  void connect_intn(InterruptPin::Listener& listener) { intn_listener_ = &listener; }
   void set_rstn(bool high);
-  // One that writes down what a run did; it outlives the chip's use.
-  void set_witness(PinWitness& witness) { witness_ = &witness; }
+  // Whoever writes down what a run did; it outlives the chip's use.
+  void add_witness(PinWitness& witness) { witnesses_.push_back(&witness); }
   // The host starts anew and the chip does not notice: what was open stays open, and is judged so.
   void note_host_restart() { judge_.on_host_restart(); }
   // Whoever held SCSn low was reset or has lost its supply.
@@ -125,6 +131,7 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
     judge_.on_ignored_bytes();
   }
   void on_interrupts_changed() override;
+  void on_intn(bool high) override;
   void on_link_changed() override;
 
   void look_for_overlap(Instant first_bit, Instant last_bit);
@@ -171,7 +178,8 @@ class Chip final : public wire::FrameSink, private BlockAccess, private Interrup
   std::uint16_t pending_causes_ = 0;           // IR & IMR, SIR & SIMR
   int frames_in_reception_ = 0;
   std::function<void(const wire::LinkModes&)> link_up_listener_;
-  PinWitness* witness_ = nullptr;
+  InterruptPin::Listener* intn_listener_ = nullptr;
+  std::vector<PinWitness*> witnesses_;
 };
 
 }  // namespace wizloop::chip

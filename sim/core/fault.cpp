@@ -7,6 +7,8 @@
 #include <charconv>
 #include <numeric>
 
+#include "sim/core/time_text.hpp"
+
 namespace wizloop {
 namespace {
 
@@ -217,27 +219,8 @@ std::optional<std::int64_t> to_number(std::string_view text) {
   return value;
 }
 
-constexpr Duration longest_time = Duration::max() / 4;  // so that sums of a few do not overflow
-
 Error expected_time() {
   return Error{fmt::format("a whole number and its unit, ps, ns, us, ms or s, at most {}s", longest_time / 1s)};
-}
-
-std::optional<Duration> to_time(std::string_view text) {
-  struct Unit {
-    std::string_view name;
-    Duration length;
-  };
-  constexpr Unit units[] = {{"ps", picoseconds(1)}, {"ns", 1ns}, {"us", 1us}, {"ms", 1ms}, {"s", 1s}};
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto count = to_number(text.substr(0, digits));
-  if (!count) return std::nullopt;
-  for (const Unit& unit : units) {
-    if (text.substr(digits) != unit.name) continue;
-    if (*count > longest_time / unit.length) return std::nullopt;
-    return unit.length * *count;
-  }
-  return std::nullopt;
 }
 
 // How many letters to change, add or drop to get from one word to the other.
@@ -274,7 +257,7 @@ Result<std::int64_t> parse_value(const FaultParameter& parameter, std::string_vi
       return Error{fmt::format("a whole number from {} to {}", parameter.least, parameter.most)};
     }
     case Kind::time: {
-      const auto value = to_time(text);
+      const auto value = time_of(text);
       if (value) return value->count();
       return expected_time();
     }
@@ -316,7 +299,7 @@ std::optional<Error> take_word(const FaultSpec& spec, PlannedFault& planned, std
     return std::nullopt;
   }
   if (word == "at" || word == "from" || word == "until") {
-    const auto time = to_time(value);
+    const auto time = time_of(value);
     if (!time) return expected_time();
     (word == "until" ? planned.until : planned.from) = Instant{*time};
     if (word == "at" && has_occasions) planned.times = 1;

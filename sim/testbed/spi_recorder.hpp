@@ -32,6 +32,7 @@ class SpiRecorder final : public chip::SpiTarget, public wire::FrameSink, public
   void on_supply(bool on) override;
   void on_cable(bool in) override;
   void on_select_let_go() override;
+  void on_intn(bool) override {}  // the chip's own doing
 
   // Once, at the end of the run. The error says that the file is not whole.
   std::optional<Error> close();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/core/nearest.hpp"
+#include "sim/core/vcd_file.hpp"
 
 namespace wizloop::testbed {
 namespace {
@@ -127,6 +128,11 @@ std::optional<Error> Testbed::open_files() {
     pcap_ = std::move(pcap).value();
     pcap_->write_through(setup_.write_through);
   }
+  if (setup_.wave) {
+    auto wave = VcdFile::open(setup_.wave->file, bus::PinWave::signals, setup_.note);
+    if (!wave) return wave.error();
+    wave_file_ = std::move(wave).value();
+  }
   return std::nullopt;
 }
 
@@ -159,7 +165,7 @@ std::optional<Error> Testbed::start_transcript() {
       {.board = setup_.board.name, .seed = setup_.seed, .settings = setup_.chip_settings, .note = setup_.note});
   if (!writer) return writer.error();
   recorder_.emplace(queue_, *chip_, std::move(writer).value());
-  chip_->set_witness(*recorder_);
+  chip_->add_witness(*recorder_);
   link_->attach(net::End::board, *recorder_);
   return std::nullopt;
 }
@@ -183,9 +189,12 @@ std::optional<Error> Testbed::build_far_end() {
 
 void Testbed::build_bus() {
   chip::SpiTarget& pins = recorder_ ? static_cast<chip::SpiTarget&>(*recorder_) : chip_->spi();
-  if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, pins, *faults_);
-  chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : pins;
+  if (wave_file_) probe_.emplace(queue_, *chip_, pins, std::move(wave_file_), setup_.wave->window);
+  chip::SpiTarget& drawn = probe_ ? static_cast<chip::SpiTarget&>(*probe_) : pins;
+  if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, drawn, *faults_);
+  chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : drawn;
   bus_.emplace(queue_, budget_, target, setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
+  if (probe_) probe_->follow(*bus_);
   bus_->inject(*faults_);
   if (faulty_spi_) faulty_spi_->on_other_device([this](bool selected) { bus_->other_select(selected); });
   if (!setup_.faults.empty()) bus_->end_run_at(queue_.now() + longest_run_with_faults);
@@ -204,6 +213,7 @@ std::optional<Error> Testbed::finish_files() {
   };
   if (pcap_) note(pcap_->close());
   if (recorder_) note(recorder_->close());
+  if (probe_) note(probe_->close());
   if (text_trace_) note(text_trace_->close());
   return first;
 }

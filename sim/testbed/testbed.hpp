@@ -19,6 +19,7 @@
 
 #include "sim/bus/faulty_intn.hpp"
 #include "sim/bus/faulty_spi.hpp"
+#include "sim/bus/pin_probe.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/bus/spi_bus.hpp"
 #include "sim/chip/chip.hpp"
@@ -46,6 +47,11 @@ inline constexpr wire::MacAddress board_mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0x2
 // With faults nobody knows when a run ends by itself, so it ends here.
 inline constexpr Duration longest_run_with_faults = 600s;
 
+struct WaveRequest {
+  std::filesystem::path file;
+  WaveWindow window{};
+};
+
 struct TestbedSetup {
   bus::BoardProfile board;
   std::uint64_t seed = 1;
@@ -56,6 +62,7 @@ struct TestbedSetup {
   std::optional<std::filesystem::path> pcap_file{};
   std::optional<std::filesystem::path> trace_file{};
   std::optional<std::filesystem::path> transcript_file{};  // of the SPI, for a replay
+  std::optional<WaveRequest> wave{};                       // of the chip's pins
   std::string note{};                                      // in the capture and the transcript: what ran
   EventQueue* queue = nullptr;             // shared with other boards, and outlives them; null: the board's own
   net::SwitchPort* switch_port = nullptr;  // at the far end of the cable in place of the PC; outlives the board
@@ -111,7 +118,10 @@ class Testbed final : private bus::AwaitedSource {
 
   // Why the capture ends before its time; null as long as it does not.
   const Error* capture_error() const { return pcap_ ? pcap_->error() : nullptr; }
-  // Flushes captures and traces, all of them, once. The error says which file, the first one, could not be written.
+  // When the limit of what one file may hold cut the waveform off.
+  std::optional<Instant> wave_cut_at() const { return probe_ ? probe_->cut_at() : std::nullopt; }
+  // Flushes captures, traces and waveforms, all of them, once. The error says which file, the first one, could not be
+  // written.
   std::optional<Error> finish_files();
 
  private:
@@ -138,6 +148,8 @@ class Testbed final : private bus::AwaitedSource {
   std::optional<net::Link> link_;
   std::optional<chip::Chip> chip_;
   std::optional<SpiRecorder> recorder_;
+  std::unique_ptr<WaveFile> wave_file_;  // until the probe takes it
+  std::optional<bus::PinProbe> probe_;
   std::optional<bus::FaultySpi> faulty_spi_;
   std::optional<bus::FaultyIntn> faulty_intn_;
   std::optional<bus::SpiBus> bus_;

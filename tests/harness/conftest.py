@@ -226,6 +226,8 @@ def fake_simulator() -> ModuleType:
         pcap_file: Path | None,
         trace_file: Path | None,
         transcript_file: Path | None,
+        wave_file: Path | None,
+        wave_window: str,
     ) -> dict[str, Any]:
         board = load_board(board_file)
         ends = parameters.get("fail", "")
@@ -324,6 +326,7 @@ def fake_simulator() -> ModuleType:
             ],
             "fingerprint": f"{total_ps:016x}",
             "supply_current_ma": 131.0,
+            "wave_cut_ps": 1_000_000 if wave_file and not wave_window else None,
             "failure": "the receiver counts 3 bytes fewer" if ends == "void" else "",
         }
 

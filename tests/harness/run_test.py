@@ -226,4 +226,4 @@ def test_an_unknown_fault_brings_the_nearest(fake, wizloop):
 def test_the_help_says_what_becomes_of_files_when_a_run_is_interrupted(wizloop):
     code, out, err = wizloop("run", "--help")
     assert (code, err) == (0, "")
-    assert "interrupted leaves behind what it has written to --pcap, --trace and --spi" in " ".join(out.split())
+    assert "interrupted leaves behind what it has written to --pcap, --trace, --spi and --vcd" in " ".join(out.split())

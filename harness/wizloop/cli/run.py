@@ -41,6 +41,10 @@ def run(
     pcap: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the frames on the wire (pcapng).")] = None,
     trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the events as text.")] = None,
     spi: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the SPI transcript for `replay`.")] = None,
+    vcd: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the chip's pins as a waveform (VCD).")] = None,
+    vcd_window: Annotated[
+        str, typer.Option(metavar="FROM..TO", help="Only that part of the run, such as 2ms..3500us or ..1s.")
+    ] = "",
     record: recording.RecordOption = False,
     label: recording.LabelOption = None,
     database: recording.DatabaseOption = None,
@@ -48,11 +52,15 @@ def run(
     """Run one scenario and show its figures, time budget, findings and fingerprint.
 
     If it fails, the last line is the command that repeats it. A run that is interrupted leaves behind what it has
-    written to --pcap, --trace and --spi up to then.
+    written to --pcap, --trace, --spi and --vcd up to then. A waveform ends after 10 million changes, about 400,000 SPI
+    bytes or 150 MB, and the run says where: --vcd-window picks another part.
     """
-    output.refuse_one_file_for_two(pcap=pcap, trace=trace, spi=spi, json=json)
+    output.refuse_one_file_for_two(pcap=pcap, trace=trace, spi=spi, vcd=vcd, json=json)
+    if vcd_window and vcd is None:
+        raise UsageError("--vcd-window picks a part of a waveform: add --vcd FILE")
     loaded = load_board(boards.find(board))
-    request = Request(scenario, loaded.file, path, library, seed, parse_settings(set_ or []), pcap, trace, spi)
+    settings = parse_settings(set_ or [])
+    request = Request(scenario, loaded.file, path, library, seed, settings, pcap, trace, spi, vcd, vcd_window)
     check(request, loaded)
     with recording.store(record, label, database) as store:
         (result,) = run_all([request])
@@ -110,6 +118,9 @@ def report(run: Run, sclk_hz: int) -> list[Text]:
     lines += _findings(run)
     lines += _faults(run)
     lines += _assumptions(run)
+    if run.wave_cut_ps is not None:
+        said = f"waveform cut off at {run.wave_cut_ps / 1e12:.9f} s by its limit: --vcd-window picks another part"
+        lines.append(Text(said, style="yellow"))
     lines.append(Text(f"fingerprint {run.fingerprint}"))
     return lines
 
@@ -222,5 +233,6 @@ def to_json(run: Run, sclk_hz: int) -> dict[str, Any]:
         "spi_efficiency_pct": spi_efficiency_pct(run),
         "frames_on_wire": run.frames_on_wire,
         "supply_current_ma": run.supply_current_ma,
+        "wave_cut_s": None if run.wave_cut_ps is None else run.wave_cut_ps / 1e12,
         "failure": run.failure,
     }

@@ -15,7 +15,7 @@ def record(
         FindingRow(f.rule, f.severity, f.seen, f.count, f.announced.reason if f.announced else None)
         for f in run.findings
     ]
-    left = (request.pcap_file, request.trace_file, request.transcript_file)
+    left = (request.pcap_file, request.trace_file, request.transcript_file, request.wave_file)
     captures = tuple(str(file.absolute()) for file in left if file is not None)
     measured: list[tuple[str, str, float | None]]
     measured = [(f.unit, f.name, f.value) for f in run.figures if unit in (None, f.unit)]

@@ -386,6 +386,7 @@ TEST(ScenarioTest, CaptureAndTraceAreWritten) {
   wanted.parameters = {{"total_bytes", "4096"}};
   wanted.pcap_file = folder / "scenario_test.pcapng";
   wanted.trace_file = folder / "scenario_test.trace";
+  wanted.wave_file = folder / "scenario_test.vcd";
   const auto with_files = run(wanted);
   ASSERT_TRUE(with_files);
   EXPECT_GT(std::filesystem::file_size(*wanted.pcap_file), 4096U);
@@ -398,9 +399,11 @@ TEST(ScenarioTest, CaptureAndTraceAreWritten) {
   RunRequest without = wanted;
   without.pcap_file.reset();
   without.trace_file.reset();
+  without.wave_file.reset();
   EXPECT_EQ(run(without).value().fingerprint, with_files.value().fingerprint);  // watching changes nothing
   std::filesystem::remove(*wanted.pcap_file);
   std::filesystem::remove(*wanted.trace_file);
+  std::filesystem::remove(*wanted.wave_file);
 }
 
 TEST(ScenarioTest, ErrorsNameWhatIsWrongAndWhatWasExpected) {
