@@ -197,6 +197,7 @@ PROGRAMS = (
     ("chromium", "chromium", "the test that opens reports in a browser"),
     ("chromedriver", "chromium-driver", "the test that opens reports in a browser"),
     ("cargo", "cargo-web rustc-web", "drivers in Rust on the chip model"),
+    ("systemd-analyze", "systemd", "the test of the units for nightly runs"),
     ("postgres", "postgresql", "tests of stored runs on a server"),
 )
 # Where programs are that are in no ordinary user's PATH.

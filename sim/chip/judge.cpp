@@ -119,6 +119,29 @@ bool gives_back(Bytes message, const wire::MacAddress& client) {
   return type == decline || type == release;
 }
 
+// What the network does between a look at Sn_SR and the command that follows from it, no firmware can help. A look
+// lasts until a command of the host's own moves Sn_SR.
+bool moves_status(std::uint8_t code) {
+  return code == sn_cr::OPEN || code == sn_cr::LISTEN || code == sn_cr::CONNECT || code == sn_cr::DISCON ||
+         code == sn_cr::CLOSE;
+}
+
+// In a socket that read `looked` the command was all right, until RST, FIN or TIMEOUT came.
+bool network_may_forestall(std::uint8_t code, std::uint8_t looked) {
+  switch (code) {
+    case sn_cr::SEND:
+      return looked == sn_sr::ESTABLISHED || looked == sn_sr::CLOSE_WAIT;
+    case sn_cr::SEND_KEEP:
+      return looked == sn_sr::ESTABLISHED;
+    case sn_cr::DISCON:
+      return (looked >= sn_sr::INIT && looked <= sn_sr::ESTABLISHED) || looked == sn_sr::CLOSE_WAIT;
+    case sn_cr::RECV:
+      return looked != sn_sr::CLOSED;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 // Evidence -----------------------------------------------------------------------------------------------------------
@@ -313,9 +336,16 @@ void Judge::note_progress() {
   progress_at_ = context_.queue.now();
 }
 
-void Judge::begin_poll(Poll& poll, std::uint8_t value) {
+void Judge::begin_poll(Poll& poll, Block block, std::uint16_t offset, std::uint8_t value) {
   if (poll.value != value) note_progress();
   poll = {value, 1, poll_epoch_};
+  if (!block.is_common()) note_look(watched_[static_cast<std::size_t>(block.socket())], offset, value);
+}
+
+// The first read of a value, and the first one behind a command, begin a poll: nothing that a look tells is missed.
+void Judge::note_look(Watched& of, std::uint16_t offset, std::uint8_t value) {
+  if (offset == socket::Sn_SR) of.seen_status = value;
+  if (offset == socket::Sn_IR && (value & sn_ir::CON) != 0) of.connection_seen = true;
 }
 
 void Judge::check_poll(Block block, std::uint16_t offset, std::uint8_t value) {
@@ -359,10 +389,18 @@ bool Judge::is_awaited(Block block, std::uint16_t offset, std::uint8_t value) co
 
 // Commands -----------------------------------------------------------------------------------------------------------
 
+// The host gives up a connection that it could not know to have come up by now.
+bool Judge::came_after_the_look(const Watched& of) {
+  return of.status_at_command && *of.status_at_command != sn_sr::ESTABLISHED && of.connected_anew &&
+         !of.connection_seen;
+}
+
 void Judge::on_command(const Socket& socket, std::uint8_t code) {
   Watched& of = watched(socket);
   const std::uint8_t status = socket.status();
   const auto seen = [&] { return fmt::format("S{} Sn_CR = 0x{:02X}", socket.number, code); };
+  of.status_at_command = of.seen_status;
+  if (moves_status(code)) of.seen_status.reset();
   if (socket.command != 0 && context_.queue.now() < socket.command_accepted) {
     add(Rule::command_while_busy, fmt::format("{} while Sn_CR is 0x{:02X}", seen(), socket.command), &socket);
   }
@@ -371,7 +409,9 @@ void Judge::on_command(const Socket& socket, std::uint8_t code) {
       if (status == sn_sr::CLOSED) return on_open(socket);
       return add(Rule::open_on_open_socket, fmt::format("{} while Sn_SR = 0x{:02X}", seen(), status), &socket);
     case sn_cr::CLOSE:
-      if (status == sn_sr::ESTABLISHED) add(Rule::close_without_disconnect, seen(), &socket);
+      if (status == sn_sr::ESTABLISHED && !came_after_the_look(of)) {
+        add(Rule::close_without_disconnect, seen(), &socket);
+      }
       return;
     case sn_cr::LISTEN:
     case sn_cr::CONNECT:
@@ -476,6 +516,12 @@ void Judge::check_addresses(const Socket& socket, std::uint8_t code) {
 
 void Judge::on_illegal_command(const Socket& socket, std::uint8_t code) {
   if (code == sn_cr::OPEN && socket.status() != sn_sr::CLOSED) return;  // has a rule of its own
+  Watched& of = watched(socket);
+  const auto looked = of.status_at_command;
+  if (looked && *looked != socket.status() && network_may_forestall(code, *looked)) {
+    of.seen_status.reset();  // once: a look is not good for ever
+    return;
+  }
   add(Rule::illegal_command,
       fmt::format("S{} Sn_CR = 0x{:02X} while Sn_SR = 0x{:02X}", socket.number, code, socket.status()), &socket);
 }

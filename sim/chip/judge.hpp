@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -105,6 +106,11 @@ class Judge {
     std::size_t last_write_bytes = 0;  // 0: nothing since the last SEND
     bool result_due = false;           // of a SEND: firmware has seen neither SENDOK nor TIMEOUT
     bool connected_anew = false;       // no SEND since the connection came up
+    bool connection_seen = false;      // CON was read in Sn_IR since then
+    // Sn_SR as the host read it last, and as it had at its last command; none if a command of its own has moved it
+    // since.
+    std::optional<std::uint8_t> seen_status;
+    std::optional<std::uint8_t> status_at_command;
     std::uint16_t tx_wr_before_connection = 0;
     bool leaked = false;                    // opened by an earlier life of the host
     bool data_read = false;                 // and no RECV since
@@ -147,11 +153,12 @@ class Judge {
   // Unjudged registers cost no more than this.
   void note_read(Block block, std::uint16_t offset, std::uint8_t value) {
     Poll& poll = polls_[block.row()][offset];
-    if (poll.value != value || poll.epoch != poll_epoch_) return begin_poll(poll, value);
+    if (poll.value != value || poll.epoch != poll_epoch_) return begin_poll(poll, block, offset, value);
     if (++poll.reads >= limits::poll_reads && context_.queue.now() - progress_at_ >= limits::poll_time) [[unlikely]]
       check_poll(block, offset, value);
   }
-  void begin_poll(Poll& poll, std::uint8_t value);
+  void begin_poll(Poll& poll, Block block, std::uint16_t offset, std::uint8_t value);
+  void note_look(Watched& of, std::uint16_t offset, std::uint8_t value);
   void check_poll(Block block, std::uint16_t offset, std::uint8_t value);
   // Both bytes of Sn_TX_FSR and of Sn_RX_RSR.
   static bool is_counter(std::uint16_t offset) {
@@ -167,6 +174,7 @@ class Judge {
   void on_common_write(std::uint16_t offset, std::uint8_t value);
   void on_socket_write(const Socket& socket, std::uint16_t offset, std::uint8_t value);
   void on_size_write(const Socket& socket, std::uint16_t offset, std::uint8_t value);
+  static bool came_after_the_look(const Watched& of);
   void on_command(const Socket& socket, std::uint8_t code);
   void on_open(const Socket& socket);
   void on_pppoe_command(const Socket& socket, std::uint8_t code);

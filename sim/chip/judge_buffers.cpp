@@ -130,6 +130,7 @@ void Judge::finish_write(Watched& of, std::uint16_t start, std::size_t bytes, bo
 void Judge::on_connected(const Socket& socket, std::uint16_t tx_wr_before) {
   Watched& of = watched(socket);
   of.connected_anew = true;
+  of.connection_seen = false;
   of.tx_wr_before_connection = tx_wr_before;
   of.written.clear();
   of.last_write_bytes = 0;

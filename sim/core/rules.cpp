@@ -99,7 +99,7 @@ constexpr std::array<RuleText, rule_count> texts = {{
      "OPEN once per life of a socket; CLOSE and wait for SOCK_CLOSED before the next"},
     {Rule::illegal_command, "illegal-command", error, "4.2",
      "Sn_CR was given a command that the socket's state or mode does not know",
-     "a state that was not looked at before the command, or that changed meanwhile (RST or FIN of the peer)",
+     "a state that was not looked at before the command; one that the network has changed since is no finding",
      "wait for the state in Sn_SR that the command needs"},
     {Rule::command_while_busy, "command-while-busy", error, "4.2",
      "a command was written while Sn_CR still held the last one", "Sn_CR not polled after a command",

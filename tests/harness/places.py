@@ -1,5 +1,5 @@
 """Places where programs that are not ours meet a virtual board: the host itself, by slirp and as an ordinary user, and a
-network of the test's own, by veth.
+network of the test's own, by veth or TAP.
 
     with ordinary_user(folder) as place, place.serve("--board", file) as served:
         place.run("curl", place.url(80))
@@ -145,32 +145,62 @@ def ordinary_user() -> Iterator[Place]:
         yield Place("slirp", f"slirp:{forwards}", enter, folder, "127.0.0.1", "10.0.2.2", ports)
 
 
-# It ends, and its interfaces with it, when its stdin is closed, be it because the test was killed.
-OWN_NETWORK = f"""
+# What makes an interface of the host out of the board's cable. It ends, and its interfaces with it, when its stdin is
+# closed, be it because the test was killed.
+LINKS = {
+    "veth:board0": "ip link add pc0 type veth peer name board0; ip link set board0 up",
+    "tap:pc0": "ip tuntap add dev pc0 mode tap",
+}
+OWN_NETWORK = """
 set -e
 ip link set lo up
-ip link add pc0 type veth peer name board0
-ip addr add {HOST_IN_OWN_NETWORK}/24 dev pc0
+{link}
+ip addr add {host}/24 dev pc0
 ip link set pc0 up
-ip link set board0 up
 echo ready
 exec cat
 """
 
 
 @contextmanager
-def own_network() -> Iterator[Place]:
+def own_network(net: str = "veth:board0") -> Iterator[Place]:
+    with holding(net, OWN_NETWORK.format(link=LINKS[net], host=HOST_IN_OWN_NETWORK)) as (enter, folder):
+        yield Place(net.partition(":")[0], net, enter, folder, "192.168.1.20", HOST_IN_OWN_NETWORK)
+
+
+# Where a server of the test's own has the names that the host knows.
+OWN_RESOLVER = """
+set -e
+ip link set lo up
+mount -t tmpfs none /run
+echo nameserver 127.0.0.1 > /run/resolv.conf
+mount --bind /run/resolv.conf /etc/resolv.conf
+echo ready
+exec cat
+"""
+
+
+@contextmanager
+def slirp_with_own_resolver() -> Iterator[Place]:
+    need("mount")
+    with holding("slirp", OWN_RESOLVER) as (enter, folder):
+        yield Place("slirp", "slirp", enter, folder, "127.0.0.1", "10.0.2.2")
+
+
+@contextmanager
+def holding(what: str, script: str) -> Iterator[tuple[list[str], Path]]:
+    """Namespaces for network and mounts, set up by that script: how to enter them, and a folder to write into."""
     need("unshare", "nsenter", "ip")
-    command = ["unshare", "-Urn", "sh", "-c", OWN_NETWORK]
+    command = ["unshare", "-Urnm", "sh", "-c", script]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, **pipes, text=True) as holder:
         try:
             assert holder.stdout is not None and holder.stderr is not None
             if holder.stdout.readline() != "ready\n":
-                lacking(f"unshare -Urn, or veth in it, is forbidden here: {holder.stderr.read()}")
-            enter = ["nsenter", f"--target={holder.pid}", "--user", "--net", "--preserve-credentials", "--"]
+                lacking(f"unshare -Urnm, or {what} in it, is forbidden here: {holder.stderr.read()}")
+            enter = ["nsenter", f"--target={holder.pid}", "--user", "--net", "--mount", "--preserve-credentials", "--"]
             with tempfile.TemporaryDirectory(prefix="wizloop-") as folder:
-                yield Place("veth", "veth:board0", enter, Path(folder), "192.168.1.20", HOST_IN_OWN_NETWORK)
+                yield enter, Path(folder)
         finally:
             holder.kill()
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from places import PLACES, Board, Place, board_at, free_port, need, own_network, wait_until
+from places import PLACES, Board, Place, board_at, free_port, need, own_network, slirp_with_own_resolver, wait_until
 from serve_test import BOARD, SECONDS, ask, next_that_starts, open_serial
 
 pytestmark = pytest.mark.simulator  # its program comes with the compiled module
@@ -255,9 +255,9 @@ def test_dnsmasq_gives_addresses_and_names(figure: Figure) -> None:
 
 
 @contextmanager
-def dnsmasq(place: Place) -> Iterator[None]:
+def dnsmasq(place: Place, interface: str = "pc0") -> Iterator[None]:
     command = ["dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--no-ping"]
-    command += ["--interface=pc0", "--bind-interfaces"]
+    command += [f"--interface={interface}", "--bind-interfaces"]
     command += [f"--pid-file={place.folder}/pid", f"--dhcp-leasefile={place.folder}/leases"]
     command += ["--dhcp-range=192.168.1.100,192.168.1.101,1h", "--dhcp-authoritative", "--dhcp-sequential-ip"]
     command += ["--address=/board.example/192.0.2.7", "--host-record=two.example,192.0.2.8"]
@@ -272,6 +272,29 @@ def test_slirp_gives_an_address_by_dhcp(board: Board) -> None:
         pytest.skip("of slirp alone")
     lease = board.ask("dhcp")
     assert (lease["ip"], lease["gw"], lease["dns"]) == ("10.0.2.15", "10.0.2.2", "10.0.2.3")
+
+
+def test_slirp_asks_the_hosts_own_server_for_names(figure: Figure) -> None:
+    need("dnsmasq", "ss", "mount")
+    with slirp_with_own_resolver() as place, dnsmasq(place, "lo"), board_at(place) as board:
+        assert board.ask("dhcp")["dns"] == "10.0.2.3"
+        name = board.ask("dns name=board.example")
+        assert (name["ip"], board.ask("dns name=two.example")["ip"]) == ("192.0.2.7", "192.0.2.8")
+    figure(f"slirp: a name of the host's own server in {int(name['us']) / 1000:.1f} ms")
+
+
+def test_a_tap_interface_carries_them_as_well(figure: Figure) -> None:
+    need("ping", "curl", "iperf")
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        pytest.skip("no /dev/net/tun on this machine, as in most containers")
+    with own_network("tap:pc0") as place, board_at(place) as board:
+        place.run("ping", "-c", "3", "-i", "0.05", "-w", "5", "-s", "1472", "-M", "do", place.board)
+        with board.doing("tcp-server mode=http port=80 s=60"):
+            assert f"<h1>{BOARD}</h1>" in place.run("curl", "-fsS", place.url())
+        with board.doing("tcp-server mode=iperf port=5001 s=60") as served:
+            said = place.run("iperf", "-c", place.board, "-n", "1M")
+        assert int(served["bytes_in"]) >= 1 << 20
+    figure(f"tap: ping -s 1472, curl and iperf -n 1M, {mbit_s(said):.1f} Mbit/s")
 
 
 def test_socat_and_pyserial_talk_to_the_pty(other_place: Place) -> None:

@@ -23,11 +23,9 @@ constexpr bool memory_is_judged = false;
 #else
 constexpr bool memory_is_judged = true;
 #endif
-// What firmware cannot help when it, or its peer, is cut short at any instant: a connection that is reset between a
-// look at Sn_SR and the command after it, a counter that is not read again, a reset of the chip that is not brought to
-// its end.
-constexpr Rule of_a_disturbance[] = {Rule::illegal_command, Rule::torn_read, Rule::reset_too_short,
-                                     Rule::close_without_disconnect};
+// What firmware cannot help when it is cut short at any instant: a counter that is not read again, a reset of the chip
+// that is not brought to its end.
+constexpr Rule of_a_disturbance[] = {Rule::torn_read, Rule::reset_too_short};
 // The driver takes a counter of 0 at its word, torn or not, since it looks again before it does anything.
 constexpr std::string_view torn_to_zero = "read as 0x0000";
 constexpr int looks = 96;  // at memory, over the run

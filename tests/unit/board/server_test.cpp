@@ -115,6 +115,27 @@ TEST_F(TcpServer, PartsFromAPeerThatHasGoneSilent) {
   EXPECT_THAT(board->heard(), testing::Contains(EndsWith(" closed=state-timeout")));
 }
 
+// The fourth SEND never ends as far as firmware can see.
+class TcpServerWithoutSendok : public BoardTest {
+ protected:
+  TcpServerWithoutSendok() : BoardTest{kind.make(setup())} {}
+
+  static board::BoardSetup setup() {
+    board::BoardSetup setup = setup_of("w55rp20");
+    WIZ_ASSERT(testbed::apply_setting(setup.testbed, "fault.chip_sendok_lost", "nth=4"));
+    return setup;
+  }
+};
+
+TEST_F(TcpServerWithoutSendok, GivesUpAndSaysGoodbyeAllTheSame) {
+  std::unique_ptr<ScriptClient> client;
+  board->queue().schedule(5ms, [&] { client = std::make_unique<ScriptClient>(pc(), testbed::board_ip, 7000); });
+  at(40ms, "\x03");
+  EXPECT_THAT(ask("tcp-server port=7000 mode=source"), StartsWith("err cancelled conns=1 ended=1 "));
+  EXPECT_THAT(board->heard(), testing::Contains(EndsWith(" closed=state-timeout")));
+  EXPECT_TRUE(client->peer_closed);
+}
+
 TEST_F(TcpServer, WantsItsMode) {
   EXPECT_EQ(ask("tcp-server port=7000"), "err missing-key mode");
   EXPECT_EQ(ask("tcp-server mode=sink"), "err missing-key port");

@@ -115,6 +115,90 @@ TEST_F(JudgeTest, CloseAfterDisconnectIsFree) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+// RST comes between a look at Sn_SR, which allowed the command, and the command.
+TEST_F(JudgeTest, CommandThatTheNetworkHasForestalledIsFree) {
+  for (const std::uint8_t command : {sn_cr::SEND, sn_cr::SEND_KEEP, sn_cr::DISCON, sn_cr::RECV}) {
+    board.configure();
+    tcp.establish();
+    ASSERT_EQ(board.status(0), sn_sr::ESTABLISHED);
+    tcp.rst();
+    board.advance(1ms);
+    board.command(0, command);
+    EXPECT_THAT(broken(), IsEmpty()) << static_cast<int>(command);
+    ASSERT_EQ(board.status(0), sn_sr::CLOSED);
+    board.set8(0, socket::Sn_IR, 0xFF);
+    tcp.seq = TestConnection::peer_iss + 1;
+  }
+}
+
+TEST_F(JudgeTest, CommandThatGoesAgainstTheLookBeforeItIsIllegal) {
+  board.configure();
+  tcp.establish();
+  ASSERT_EQ(board.status(0), sn_sr::ESTABLISHED);
+  tcp.rst();
+  board.advance(1ms);
+  ASSERT_EQ(board.status(0), sn_sr::CLOSED);
+  board.command(0, sn_cr::SEND);
+  EXPECT_THAT(seen(Rule::illegal_command), ElementsAre("S0 Sn_CR = 0x20 while Sn_SR = 0x00"));
+}
+
+TEST_F(JudgeTest, CommandWithoutAnyLookIsIllegal) {
+  board.configure();
+  tcp.establish();
+  tcp.rst();
+  board.advance(1ms);
+  board.command(0, sn_cr::SEND);
+  EXPECT_THAT(seen(Rule::illegal_command), SizeIs(1));
+}
+
+TEST_F(JudgeTest, OneLookIsGoodForOneForestalledCommand) {
+  board.configure();
+  tcp.establish();
+  ASSERT_EQ(board.status(0), sn_sr::ESTABLISHED);
+  tcp.rst();
+  board.advance(1ms);
+  board.command(0, sn_cr::SEND);
+  EXPECT_THAT(broken(), IsEmpty());
+  board.command(0, sn_cr::SEND);
+  EXPECT_THAT(seen(Rule::illegal_command), SizeIs(1));
+}
+
+TEST_F(JudgeTest, LookBeforeTheHostsOwnCloseExcusesNothing) {
+  board.configure();
+  tcp.establish();
+  ASSERT_EQ(board.status(0), sn_sr::ESTABLISHED);
+  board.command(0, sn_cr::DISCON);
+  board.command(0, sn_cr::CLOSE);
+  board.command(0, sn_cr::SEND);
+  EXPECT_THAT(broken(), ElementsAre("illegal-command"));
+}
+
+// A server gives up at the moment at which somebody connects.
+TEST_F(JudgeTest, CloseOfAConnectionThatCameBehindTheLookIsFree) {
+  board.configure();
+  tcp.listen();
+  ASSERT_EQ(board.status(0), sn_sr::LISTEN);
+  tcp.syn();
+  board.advance(1ms);
+  tcp.acknowledge(board.sent.back().tcp().sequence + 1);
+  board.advance(1ms);
+  board.command(0, sn_cr::CLOSE);
+  EXPECT_THAT(broken(), IsEmpty());
+}
+
+TEST_F(JudgeTest, CloseOfAConnectionThatSnIrHasToldIsFound) {
+  board.configure();
+  tcp.listen();
+  ASSERT_EQ(board.status(0), sn_sr::LISTEN);
+  tcp.syn();
+  board.advance(1ms);
+  tcp.acknowledge(board.sent.back().tcp().sequence + 1);
+  board.advance(1ms);
+  ASSERT_EQ(board.interrupts(0), sn_ir::CON);
+  board.command(0, sn_cr::CLOSE);
+  EXPECT_THAT(seen(Rule::close_without_disconnect), SizeIs(1));
+}
+
 TEST_F(JudgeTest, AnotherAddressUnderAConnectionIsFound) {
   board.configure();
   tcp.establish();
