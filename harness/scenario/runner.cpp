@@ -5,6 +5,7 @@
 
 #include "harness/scenario/experiment.hpp"
 #include "harness/scenario/priced_library.hpp"
+#include "sim/rtl/fronts.hpp"
 
 namespace wizloop::scenario {
 namespace {
@@ -44,6 +45,7 @@ class RequestedWorlds final : public Worlds {
 
   World& make() override {
     if (!std::exchange(fresh_, false)) {
+      if (!world_->testbed().front_difference().empty()) throw chip::FrontsDiffer{};
       world_.reset();  // its files are closed before the next world opens them again
       const auto error = prepare();
       WIZ_ASSERT(!error);
@@ -130,6 +132,8 @@ Outcome run_through_restarts(Experiment& experiment, RequestedWorlds& worlds, co
 Outcome run_to_its_end(Experiment& experiment, RequestedWorlds& worlds, const Parameters& parameters) {
   try {
     return run_through_restarts(experiment, worlds, parameters);
+  } catch (const chip::FrontsDiffer&) {
+    return {};  // how, the last world knows
   } catch (const bus::FirmwareHangs&) {
     const Duration now = worlds.last().now().time_since_epoch();
     if (now >= testbed::longest_run_with_faults) {
@@ -176,9 +180,12 @@ Result<RunResult> run(const RunRequest& request) {
   if (!experiment) return experiment.error();
   auto board = load_board(request.board_file);
   if (!board) return board.error();
+  auto front = rtl::front_maker(request.front, request.mismatch_file);
+  if (!front) return front.error();
 
   testbed::TestbedSetup around{.board = std::move(board).value(),
                                .seed = request.seed,
+                               .front = std::move(front).value(),
                                .pcap_file = request.pcap_file,
                                .trace_file = request.trace_file,
                                .transcript_file = request.transcript_file};
@@ -246,6 +253,12 @@ Result<RunResult> run(const RunRequest& request) {
   if (result.failure.empty() && !result.unannounced.empty()) {
     result.failure = fmt::format("findings {}: {}", strict ? "under chip.preset=strict" : "that nobody announced",
                                  fmt::join(result.unannounced, ", "));
+  }
+  if (const std::string difference = world.testbed().front_difference(); !difference.empty()) {
+    result.failure = fmt::format("the SPI fronts differ {}", difference);
+    if (!request.mismatch_file.empty()) {
+      result.failure += fmt::format("; {} shows the pins", request.mismatch_file.string());
+    }
   }
   seal(result, world.fingerprint());
   if (const auto error = world.finish_files()) return *error;

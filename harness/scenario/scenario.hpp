@@ -46,6 +46,8 @@ struct RunRequest {
   std::optional<std::filesystem::path> transcript_file;  // of the SPI, for a replay
   std::optional<std::filesystem::path> wave_file;        // of the chip's pins
   std::string wave_window;                               // as WaveWindow::parse() has it; empty: all of the run
+  std::string front = "cpp";                             // the chip's SPI front: "cpp", "rtl", or "both" in lock-step
+  std::filesystem::path mismatch_file;                   // the waveform where both fronts differ; empty: none
 };
 
 // An open question about the chip that came up in a run, and what the run took for its answer: chip.quirk.NAME and a

@@ -147,6 +147,10 @@ void Testbed::build_cable_and_chip() {
     link_->filter_host(*faulty_peer_);
   }
   chip_.emplace(queue_, frames_, trace_, findings_, random_, setup_.chip);
+  if (setup_.front) {
+    front_ = setup_.front(queue_, chip_->behind_front());
+    chip_->set_front(*front_);
+  }
   link_->attach(net::End::board, *chip_);
   chip_->connect(link_->transmitter(net::End::board));
   chip_->on_link_up([this](const wire::LinkModes& modes) { link_->set_modes(modes); });
@@ -191,9 +195,12 @@ void Testbed::build_bus() {
   chip::SpiTarget& pins = recorder_ ? static_cast<chip::SpiTarget&>(*recorder_) : chip_->spi();
   if (wave_file_) probe_.emplace(queue_, *chip_, pins, std::move(wave_file_), setup_.wave->window);
   chip::SpiTarget& drawn = probe_ ? static_cast<chip::SpiTarget&>(*probe_) : pins;
-  if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, drawn, *faults_);
+  // Whoever writes down bytes takes whole ones, so in front of them the wires break theirs without the pins.
+  chip::SpiPins* const edges = recorder_ || probe_ ? nullptr : front_.get();
+  if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, drawn, *faults_, edges);
   chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : drawn;
   bus_.emplace(queue_, budget_, target, setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
+  if (front_) bus_->on_timing(*front_);
   if (probe_) probe_->follow(*bus_);
   bus_->inject(*faults_);
   if (faulty_spi_) faulty_spi_->on_other_device([this](bool selected) { bus_->other_select(selected); });
@@ -215,6 +222,7 @@ std::optional<Error> Testbed::finish_files() {
   if (recorder_) note(recorder_->close());
   if (probe_) note(probe_->close());
   if (text_trace_) note(text_trace_->close());
+  if (front_) note(front_->close());
   return first;
 }
 

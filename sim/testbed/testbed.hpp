@@ -23,6 +23,7 @@
 #include "sim/bus/profile.hpp"
 #include "sim/bus/spi_bus.hpp"
 #include "sim/chip/chip.hpp"
+#include "sim/chip/pin_front.hpp"
 #include "sim/core/fault.hpp"
 #include "sim/core/finding.hpp"
 #include "sim/core/fingerprint.hpp"
@@ -57,6 +58,7 @@ struct TestbedSetup {
   std::uint64_t seed = 1;
   chip::ChipConfig chip{};
   wire::LinkAbilities link_partner{};  // the far end of the cable
+  chip::FrontMaker front{};            // of the chip's SPI front (sim/rtl/fronts.hpp); none: its own
   FaultPlan faults{};
   std::vector<Announcement> announced{};  // besides the board's; the later one of a rule counts
   std::optional<std::filesystem::path> pcap_file{};
@@ -106,6 +108,8 @@ class Testbed final : private bus::AwaitedSource {
   const net::Link& link() const { return *link_; }
   chip::Chip& chip() { return *chip_; }
   const chip::Chip& chip() const { return *chip_; }
+  // How two SPI fronts side by side differ; empty as long as they do not.
+  std::string front_difference() const { return front_ ? front_->difference() : std::string{}; }
   bus::SpiBus& bus() { return *bus_; }
   // INTn as the board sees it; null: the wire is sound, and INTn is the chip's pin.
   bus::FaultyIntn* faulty_intn() { return faulty_intn_ ? &*faulty_intn_ : nullptr; }
@@ -147,6 +151,7 @@ class Testbed final : private bus::AwaitedSource {
   std::optional<net::FaultyPeer> faulty_peer_;
   std::optional<net::Link> link_;
   std::optional<chip::Chip> chip_;
+  std::unique_ptr<chip::PinFront> front_;  // null: the chip's own
   std::optional<SpiRecorder> recorder_;
   std::unique_ptr<WaveFile> wave_file_;  // until the probe takes it
   std::optional<bus::PinProbe> probe_;

@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
     if (std::string_view{argv[i]} == "--at-least") least = number_or_exit(argv[i + 1]);
   }
   const std::string target{wizloop::conformance::make_target()->name()};
-  const bool time_is_virtual = target.starts_with("model");
+  const bool time_is_virtual = !target.starts_with("bridge");
   if (time_is_virtual)
     testing::UnitTest::GetInstance()->listeners().Append(new TimeLimit);  // which owns it from now on
   auto* const coverage = new Coverage;

@@ -1,6 +1,7 @@
 #include "tests/conformance/model_target.hpp"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 
@@ -12,7 +13,26 @@ constexpr wire::Ipv4Address peer_ip = wire::ipv4(192, 168, 1, 10);
 ModelTarget::ModelTarget(bool has_features)
     : link_{queue_, random_, {}},
       peer_{queue_, frames_, {.mac = peer_mac, .ip = peer_ip}},
+      name_{has_features ? "model" : "model-spi"},
       has_features_{has_features} {
+  start();
+}
+
+ModelTarget::ModelTarget(std::string name, chip::FrontMaker front, const chip::PinTiming& timing)
+    : link_{queue_, random_, {}},
+      peer_{queue_, frames_, {.mac = peer_mac, .ip = peer_ip}},
+      front_{std::move(front)},
+      front_timing_{timing},
+      name_{std::move(name)},
+      has_features_{true} {
+  start();
+}
+
+ModelTarget::~ModelTarget() {
+  for (const auto& front : fronts_) EXPECT_EQ(front->difference(), "");
+}
+
+void ModelTarget::start() {
   peer_.plug_into(link_, net::End::host);
   power_up();
   chip().plug_in_settled();
@@ -21,6 +41,11 @@ ModelTarget::ModelTarget(bool has_features)
 void ModelTarget::power_up() {
   const Random random{random_.seed() + chips_.size()};
   chips_.push_back(std::make_unique<chip::Chip>(queue_, frames_, trace_, findings_, random));
+  if (front_) {
+    fronts_.push_back(front_(queue_, chip().behind_front()));
+    fronts_.back()->set_timing(front_timing_);
+    chip().set_front(*fronts_.back());
+  }
   link_.attach(net::End::board, chip());
   chip().connect(link_.transmitter(net::End::board));
   chip().set_pmode_pins(pmode_pins_);
@@ -58,11 +83,16 @@ void ModelTarget::exchange(Bytes mosi, MutableBytes miso) {
   }
 }
 
-// The face of the model takes whole bytes, at the eighth edge: bits that never become one do not reach it.
-void ModelTarget::clock_bits(std::uint8_t /*mosi*/, int bits) {
+// The face of the model takes whole bytes, at the eighth edge: bits that never become one reach it only at pins.
+void ModelTarget::clock_bits(std::uint8_t mosi, int bits) {
   WIZ_ASSERT(has(Feature::bit_clock));
   bits_ += bits;
   WIZ_ASSERT(bits_ < 8);
+  if (fronts_.empty()) return;
+  chip::SpiPins& pins = *fronts_.back();
+  pins.begin_byte();
+  for (int bit = 7; bit > 7 - bits; --bit) pins.clock_bit(bit, (mosi >> bit & 1) != 0);
+  pins.end_byte();
 }
 
 void ModelTarget::deselect() {
@@ -81,6 +111,7 @@ void ModelTarget::set_spi_timing(const SpiTiming& timing) {
   host_.deselect = std::max(Duration{}, timing.select_hold - (timing.mode == 0 ? Duration{} : half_period));
   select_high_ = timing.select_high;
   bus_.emplace(queue_, budget_, chip().spi(), host_, findings_, static_cast<const bus::AwaitedSource&>(*this));
+  if (!fronts_.empty()) bus_->on_timing(*fronts_.back());
 }
 
 std::uint64_t ModelTarget::sclk_periods() const {

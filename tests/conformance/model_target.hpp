@@ -1,14 +1,17 @@
 // The chip model as a target: virtual time, and SPI frames that take none, so that a test places each byte itself,
 // until it asks for the timing of a bus. Without its features it stands for a chip of which only the SPI is wired, and
-// holds the tests to what they say they need.
+// holds the tests to what they say they need. With another SPI front (sim/rtl) it is that which the tests meet, at the
+// edges of its pins.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/bus/spi_bus.hpp"
 #include "sim/chip/chip.hpp"
+#include "sim/chip/pin_front.hpp"
 #include "tests/conformance/target.hpp"
 
 namespace wizloop::conformance {
@@ -16,8 +19,11 @@ namespace wizloop::conformance {
 class ModelTarget final : public Target, private bus::AwaitedSource {
  public:
   explicit ModelTarget(bool has_features);
+  ModelTarget(std::string name, chip::FrontMaker front, const chip::PinTiming& timing);
+  // Both fronts, where there are two, have to agree to the end.
+  ~ModelTarget() override;
 
-  std::string_view name() const override { return has_features_ ? "model" : "model-spi"; }
+  std::string_view name() const override { return name_; }
   bool has(Feature) const override { return has_features_; }
 
   void select() override;
@@ -49,6 +55,7 @@ class ModelTarget final : public Target, private bus::AwaitedSource {
   };
 
   chip::Chip& chip() { return *chips_.back(); }
+  void start();
   void power_up();
   Account awaited() const override { return Account::peer; }
 
@@ -60,12 +67,17 @@ class ModelTarget final : public Target, private bus::AwaitedSource {
   net::Link link_;
   net::ScriptedPeer peer_;
   Unpowered unpowered_;
+  chip::FrontMaker front_;  // none: the chip's own
+  chip::PinTiming front_timing_;
+  // One per power-up, behind its chip.
+  std::vector<std::unique_ptr<chip::PinFront>> fronts_;
   // One per power-up. Those before the last are dead, but what they had scheduled may still come due.
   std::vector<std::unique_ptr<chip::Chip>> chips_;
   Budget budget_;
   bus::BoardProfile host_;  // of bus_
   Duration select_high_{};
   std::optional<bus::SpiBus> bus_;  // once there is a timing
+  std::string name_;
   bool has_features_;
   bool powered_ = true;
   bool plugged_ = true;

@@ -84,8 +84,9 @@ class Target {
 };
 
 // Powered up and reset, registers at reset values, linked to the peer at 100 Mbit/s full duplex for long. Names:
-// "model", and "model-spi", which is the model with its SPI pins and the time alone. Ends the program with a message if
-// there is no such target.
+// "model"; "model-spi", which is the model with its SPI pins and the time alone; "rtl:BOARD" and "both:BOARD", the
+// model behind the SPI front as RTL, alone and beside its own; "bridge:..." (README.md). Ends the program with a
+// message if there is no such target.
 std::unique_ptr<Target> make_target();
 void choose_target(std::string_view name);
 

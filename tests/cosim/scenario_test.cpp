@@ -1,0 +1,211 @@
+// Runs on either SPI front: the same frames on the wire, the same findings, at the same picosecond.
+#include "harness/scenario/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "sim/core/fault.hpp"
+#include "sim/rtl/fronts.hpp"
+#include "sim/testbed/testbed.hpp"
+
+namespace wizloop::scenario {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::filesystem::path boards{WIZLOOP_BOARDS_DIR};
+
+RunResult value_of(const RunRequest& request) {
+  auto result = run(request);
+  EXPECT_TRUE(result) << result.error().message;
+  return result ? std::move(result).value() : RunResult{};
+}
+
+RunRequest a_request(const std::string& board, const std::string& path, std::map<std::string, std::string> parameters) {
+  RunRequest request;
+  request.scenario = "tcp_xmit";
+  request.board_file = boards / (board + ".toml");
+  request.path = path;
+  request.parameters = std::move(parameters);
+  return request;
+}
+
+RunResult on(std::string_view front, RunRequest request) {
+  request.front = front;
+  return value_of(request);
+}
+
+std::vector<std::string> texts(const std::vector<Finding>& findings) {
+  std::vector<std::string> all;
+  for (const Finding& finding : findings) {
+    all.push_back(std::string{text_of(finding.rule).id} + ": " + finding.seen + " x" + std::to_string(finding.count) +
+                  " at " + std::to_string(finding.at.time_since_epoch().count()) + " " + finding.evidence.spi);
+  }
+  return all;
+}
+
+void expect_same(const RunResult& cpp, const RunResult& other) {
+  EXPECT_EQ(other.failure, cpp.failure);
+  EXPECT_EQ(other.fingerprint, cpp.fingerprint);
+  EXPECT_EQ(other.virtual_time, cpp.virtual_time);
+  EXPECT_EQ(other.spi_bytes, cpp.spi_bytes);
+  EXPECT_EQ(other.frames_on_wire, cpp.frames_on_wire);
+  EXPECT_EQ(texts(other.findings), texts(cpp.findings));
+  EXPECT_EQ(other.unannounced, cpp.unannounced);
+  ASSERT_EQ(other.assumptions.size(), cpp.assumptions.size());
+  for (std::size_t i = 0; i < cpp.assumptions.size(); ++i) {
+    EXPECT_EQ(other.assumptions[i].name, cpp.assumptions[i].name);
+  }
+}
+
+struct BoardAndPath {
+  std::string board;
+  std::string path;
+};
+void PrintTo(const BoardAndPath& of, std::ostream* out) { *out << of.board << " " << of.path; }
+
+std::vector<BoardAndPath> every_board_and_path() {
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator{boards}) {
+    if (file.path().extension() == ".toml") names.push_back(file.path().stem().string());
+  }
+  std::ranges::sort(names);
+  std::vector<BoardAndPath> all;
+  for (const std::string& name : names) {
+    for (const char* path : {"byte", "burst", "dma"}) all.push_back({name, path});
+  }
+  return all;
+}
+
+class BoardRunTest : public testing::TestWithParam<BoardAndPath> {};
+
+TEST_P(BoardRunTest, SixtyFourKibibytesAreTheSameOnBothFronts) {
+  const RunRequest request = a_request(GetParam().board, GetParam().path, {{"total_bytes", "65536"}});
+  const RunResult cpp = on("cpp", request);
+  EXPECT_THAT(cpp.failure, IsEmpty());
+  expect_same(cpp, on("rtl", request));
+  expect_same(cpp, on("both", request));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seed, BoardRunTest, testing::ValuesIn(every_board_and_path()), [](const auto& of) {
+  std::string name = of.param.board + "_" + of.param.path;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+struct PlannedFault {
+  std::string name;
+  std::string text;
+};
+void PrintTo(const PlannedFault& fault, std::ostream* out) { *out << fault.name << " " << fault.text; }
+
+// Each fault of the wires, once and often, with each of its choices.
+std::vector<PlannedFault> every_spi_fault() {
+  std::vector<PlannedFault> all;
+  for (const FaultSpec& spec : fault_table()) {
+    if (spec.layer != "spi") continue;
+    std::vector<std::string> choices = {""};
+    for (const FaultParameter& parameter : spec.parameters) {
+      for (const std::string_view choice : parameter.choices) {
+        choices.push_back("," + std::string{parameter.name} + "=" + std::string{choice});
+      }
+    }
+    for (const std::string& choice : choices) {
+      for (const char* when : {"nth=4", "nth=40", "ppm=20000"}) all.push_back({std::string{spec.name}, when + choice});
+    }
+  }
+  return all;
+}
+
+// What a host that asks and writes without waiting for anything gets for it.
+struct Session {
+  std::vector<std::uint8_t> miso;
+  std::vector<std::string> findings;
+  std::uint64_t struck = 0;
+  std::string difference;
+};
+
+Session session_on(std::string_view front, const PlannedFault& fault, std::string_view mode) {
+  auto board = bus::load_board(boards / "stm32f405-arduino.toml");
+  testbed::TestbedSetup setup{.board = std::move(board).value()};
+  EXPECT_TRUE(testbed::apply_setting(setup, "fault." + fault.name, fault.text));
+  EXPECT_TRUE(testbed::apply_setting(setup, "board.spi_mode", mode));
+  setup.front = rtl::front_maker(front).value();
+  const auto bed = testbed::Testbed::create(std::move(setup));
+  Session session;
+  bus::SpiBus& bus = bed.value()->bus();
+  const auto frame = [&](std::vector<std::uint8_t> bytes, std::size_t more) {
+    bytes.resize(bytes.size() + more);
+    bus.select();
+    for (std::uint8_t& byte : bytes) session.miso.push_back(bus.exchange(byte));
+    bus.deselect();
+  };
+  frame({0x00, 0x01, 0x04, 192, 168, 1, 1, 255, 255, 255, 0, 2, 0, 0, 0, 0, 0x20, 192, 168, 1, 20}, 0);
+  frame({0x00, 0x00, 0x0C, 0x02, 0x00, 0x00, 0x00, 0x13, 0x88}, 0);  // S0 UDP, port 5000
+  frame({0x00, 0x01, 0x0C, 0x01}, 0);                                // OPEN
+  frame({0x00, 0x0C, 0x0C, 192, 168, 1, 10, 0x00, 0x09}, 0);
+  for (std::uint8_t round = 0; round < 12; ++round) {
+    frame({0x00, 0x39, 0x00}, 1);  // VERSIONR
+    frame({0x00, 0x02, 0x08}, 2);  // Sn_IR, Sn_SR
+    frame({0x00, 0x20, 0x08}, 2);  // Sn_TX_FSR
+    frame({0x00, 0x24, 0x0E, 0x00, round}, 0);
+    frame({0x00, 0x00, 0x14, round, 2, 3, 4, 5, 6, 7, 8}, 24);
+    frame({0x00, 0x00, 0x10}, 32);
+    frame({0x00, 0x01, 0x0D, 0x20}, 0);  // SEND
+    bus.spend(50us, Account::cpu);
+    frame({0x00, 0x02, 0x0D, 0xFF}, 0);
+    frame({0x00, 0x00, 0x03}, 4);  // MR and GAR, fixed length
+  }
+  session.findings = texts(bed.value()->findings().all());
+  for (const StruckFault& struck : bed.value()->faults()) session.struck += struck.struck;
+  session.difference = bed.value()->front_difference();
+  return session;
+}
+
+class SpiFaultTest : public testing::TestWithParam<PlannedFault> {};
+
+TEST_P(SpiFaultTest, HasTheSameFindingsOnBothFronts) {
+  for (const char* mode : {"0", "3"}) {
+    const Session cpp = session_on("cpp", GetParam(), mode);
+    for (const char* front : {"rtl", "both"}) {
+      const Session other = session_on(front, GetParam(), mode);
+      EXPECT_EQ(other.difference, "");
+      EXPECT_EQ(other.miso, cpp.miso) << front;
+      EXPECT_EQ(other.findings, cpp.findings) << front;
+      EXPECT_EQ(other.struck, cpp.struck) << front;
+    }
+    // Of a counter that grows within its read there is none here.
+    if (GetParam().name != "spi_torn_read") {
+      EXPECT_GT(cpp.struck, 0U);
+    }
+  }
+}
+
+// Some of them do earn findings here, or the above would say little.
+TEST(SpiFaultsTest, MostFaultsEarnAFinding) {
+  const std::size_t without = session_on("cpp", {"spi_flip", "nth=1000000"}, "0").findings.size();
+  std::size_t found = 0, all = 0;
+  for (const PlannedFault& fault : every_spi_fault()) {
+    if (!fault.text.starts_with("ppm")) continue;
+    ++all;
+    if (session_on("rtl", fault, "0").findings.size() > without) ++found;
+  }
+  EXPECT_GT(2 * found, all) << found << " of " << all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, SpiFaultTest, testing::ValuesIn(every_spi_fault()));
+
+TEST(FrontTest, ANameThatIsNoFrontIsRefused) {
+  RunRequest request = a_request("w55rp20", "byte", {});
+  request.front = "vhdl";
+  const auto result = run(request);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "unknown SPI front \"vhdl\", expected cpp, rtl or both");
+}
+
+}  // namespace
+}  // namespace wizloop::scenario
