@@ -78,13 +78,15 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self.screen, text.encode())
 
-    def wait_for(self, pattern: str, within: float = SECONDS) -> re.Match[str]:
+    def wait_for(self, pattern: str, within: float = SECONDS, since: int | None = None) -> re.Match[str]:
+        """Behind what was waited for before, or behind `since`: what goes on in the background comes when it likes."""
         deadline = time.monotonic() + within
-        while (found := re.compile(pattern, re.MULTILINE).search(self.shown, self.seen)) is None:
+        begin = self.seen if since is None else since
+        while (found := re.compile(pattern, re.MULTILINE).search(self.shown, begin)) is None:
             ready, _, _ = select.select([self.screen], [], [], max(0.0, deadline - time.monotonic()))
             assert ready, f"in {within} s, no {pattern!r} behind {self.shown[: self.seen]!r}, only {self.shown[self.seen :]!r}"
             self.shown += os.read(self.screen, 65536).decode(errors="replace").replace("\r", "")
-        self.seen = found.end()
+        self.seen = max(self.seen, found.end())
         return found
 
     def run(self, line: str, within: float = SECONDS) -> str:
@@ -95,7 +97,7 @@ class Terminal:
         said = self.shown[begin : self.seen]
         assert code == "0", said
         if line.startswith("wizloop serve "):
-            self.wait_for("^serving ")
+            self.wait_for("^serving ", since=begin)
         return said
 
 
@@ -158,8 +160,9 @@ def test_a_board_on_the_network_is_talked_to_pinged_and_measured(terminal: Termi
     assert "3 packets transmitted, 3 received, 0% packet loss" in terminal.run(ping)
     for command in (iperf, back_again):
         assert "Mbits/sec" in terminal.run(command), command
-    assert "#2" not in terminal.run(kill)
-    terminal.wait_for("end board=stm32f405-arduino ")
+    before = terminal.seen
+    terminal.run(kill)
+    terminal.wait_for("end board=stm32f405-arduino ", since=before)
     terminal.run(leave)
     nothing_but_shells_is_left(terminal)
     assert not os.path.lexists("/tmp/board")
