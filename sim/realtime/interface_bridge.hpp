@@ -39,11 +39,15 @@ class InterfaceBridge : public Bridge {
   bool send_to_host(Bytes frame) override;
   void wait_for_frames();
   void receive();
+  // False: the rest has to wait, for room on the cable or for ever.
+  bool read_all();
   bool gone() const { return interface_.index() != index_; }
   void note_interface();
 
   int index_ = 0;
   bool down_ = false;
+  bool waits_ = false;          // for the descriptor to be ready
+  bool cable_is_full_ = false;  // and receive() is called when it has room
 };
 
 }  // namespace wizloop::realtime

@@ -1,7 +1,7 @@
 // The figures of tests/bench/realtime.py in virtual time, where they are exact: the same board and the same verbs, with
 // the PC of the simulation in place of this machine.
 //
-//   build/release/tests/bench/virtual_figures boards/stm32f405-arduino.toml 4194304
+//   build/release/tests/bench/virtual_figures boards/stm32f405-arduino.toml 4194304 16
 //   tcp-recv_kbit_s=17900 tcp-send_kbit_s=18200 ping_us=63
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ std::uint64_t number_of(std::string_view answer, std::string_view key) {
   return number;
 }
 
-int print_figures(const char* board_file, std::uint64_t bytes) {
+int print_figures(const char* board_file, std::uint64_t bytes, std::string_view kib) {
   auto profile = bus::load_board(board_file);
   if (!profile) {
     fmt::print(stderr, "{}\n", profile.error().message);
@@ -55,7 +55,7 @@ int print_figures(const char* board_file, std::uint64_t bytes) {
   source.listen(5002);
   const std::string received = board.ask("tcp-recv ip=192.168.1.10 port=5002 kib=16", 600s).value_or("");
   const std::string sent =
-      board.ask(fmt::format("tcp-send ip=192.168.1.10 port=5001 bytes={} kib=16", bytes), 600s).value_or("");
+      board.ask(fmt::format("tcp-send ip=192.168.1.10 port=5001 bytes={} kib={}", bytes, kib), 600s).value_or("");
   net::Pinger pinger{pc, {.target = testbed::board_ip, .count = 11, .interval = 10ms, .start = board.now()}};
   board.run_until(board.now() + 1s);
   std::vector<Duration> rtt = pinger.counters().rtt;
@@ -73,9 +73,9 @@ int print_figures(const char* board_file, std::uint64_t bytes) {
 }  // namespace wizloop
 
 int main(int count, char** arguments) {
-  if (count != 3) {
-    fmt::print(stderr, "usage: virtual_figures BOARD.toml BYTES\n");
+  if (count != 4) {
+    fmt::print(stderr, "usage: virtual_figures BOARD.toml BYTES KIB\n");
     return 2;
   }
-  return wizloop::print_figures(arguments[1], std::strtoull(arguments[2], nullptr, 10));
+  return wizloop::print_figures(arguments[1], std::strtoull(arguments[2], nullptr, 10), arguments[3]);
 }

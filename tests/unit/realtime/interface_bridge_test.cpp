@@ -161,6 +161,18 @@ TEST_F(Veth, PingTakesAtLeastItsTimeOnTheWire) {
   EXPECT_GE(microseconds(shortest_us), 2 * wire::time_on_wire(wire::max_frame_bytes, board.link.bit_rate()));
 }
 
+// A board that is ahead of the wall clock does not leave the answer lying until a handler has its turn: none has here.
+TEST_F(Veth, AnAnswerOfTheKernelComesWithWhatItAnswers) {
+  plug_in("veth:wiz0");
+  board.open_udp(1, 9);
+  board.board.set32(1, chip::socket::Sn_DIPR, test::peer_ip);
+  board.board.set16(1, chip::socket::Sn_DPORT, 9);
+  board.board.send(1, {1});
+  board.queue.advance_to(board.queue.now() + 1ms);
+  EXPECT_EQ(bridge->counters().to_board, 2U);  // its MAC, and that nobody listens there
+  EXPECT_EQ(bridge->counters().to_host, 2U);   // the question, and the datagram
+}
+
 TEST_F(Veth, BoardsOnASwitchShareABridge) {
   chip::Chip second{board.queue, board.board.frames, board.board.trace, board.board.findings, board.board.random};
   net::Link second_cable{board.queue, board.board.random, {}};
