@@ -25,6 +25,11 @@ def code_of(dut: Device, verb: str, **keys: object) -> str:
     return error.value.code
 
 
+def nobody_near(dut: Device) -> str:
+    """An address on its network that no station has."""
+    return dut.ip.rpartition(".")[0] + ".250"
+
+
 def poll(dut: Device, ready: Callable[[], bool], within: float = 5.0, step: float = 0.002) -> None:
     """Lets time pass on the board until something is so."""
     end = dut.now() + within * dut.agent.scale

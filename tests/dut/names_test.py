@@ -1,7 +1,7 @@
 """What a board asks its network: an address, a name, whether somebody is there."""
 
 import pytest
-from bodies import code_of
+from bodies import code_of, nobody_near
 from wizloop.dut.plugin import needs
 
 pytestmark = needs("full", "host")
@@ -73,5 +73,5 @@ def test_pings_come_back(online, peer, size):
 
 @needs("lan")
 def test_pings_to_nobody_are_lost(online):
-    done = online.ask("ping-stats", ip="192.168.1.251", count=2, interval_ms=20, wait_ms=50)
+    done = online.ask("ping-stats", ip=nobody_near(online), count=2, interval_ms=20, wait_ms=50)
     assert (done["received"], done["lost"]) == ("0", "2")

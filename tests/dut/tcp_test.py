@@ -1,7 +1,7 @@
 """Streams: sizes around every boundary, both directions, both roles, all paths; and peers that misbehave."""
 
 import pytest
-from bodies import BOUNDARIES, MSS, SOCKET_BYTES, code_of, pattern, poll, use
+from bodies import BOUNDARIES, MSS, SOCKET_BYTES, code_of, nobody_near, pattern, poll, use
 from wizloop.chip import SocketState
 from wizloop.dut.plugin import announces, needs
 
@@ -126,7 +126,7 @@ def test_a_port_where_nobody_listens_refuses(online, peer):
 def test_a_station_that_is_not_there_times_out(online):
     online.ask("net", rtr_us=20_000, rcr=2)
     before = online.now()
-    assert code_of(online, "tcp-send", ip="192.168.1.250", port=5001, bytes=10) == "peer-timeout"
+    assert code_of(online, "tcp-send", ip=nobody_near(online), port=5001, bytes=10) == "peer-timeout"
     assert online.now() - before < 2 * online.agent.scale
 
 

@@ -126,7 +126,13 @@ class Stands:
                     self._unfit[lease.place] = str(entry)
                     lease.release()
                     continue
-            self._open[text] = open_board(board, self._host, greeted=False, lease=lease)
+            try:
+                self._open[text] = open_board(board, self._host, greeted=False, lease=lease)
+            except InfrastructureError as error:
+                if address.place:
+                    raise
+                self._unfit[lease.place] = f"{board.name} is not well: {error}"
+                continue
             self._leases[text] = lease
             return
 
