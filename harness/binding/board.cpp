@@ -28,6 +28,7 @@
 #include "sim/capi/pc_services.hpp"
 #include "sim/core/fiber.hpp"
 #include "sim/core/rules.hpp"
+#include "sim/rtl/fronts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -48,11 +49,14 @@ class PyBoard {
  public:
   PyBoard(const std::filesystem::path& file, std::uint64_t seed,
           const std::vector<std::pair<std::string, std::string>>& settings, std::int64_t baud,
-          const std::optional<std::filesystem::path>& pcap_file) {
+          const std::optional<std::filesystem::path>& pcap_file, const std::string& front) {
     auto profile = bus::load_board(file);
     if (!profile) raise(profile.error());
     queue_ = std::make_unique<EventQueue>();
     board::BoardSetup setup{.testbed = {.board = std::move(profile).value(), .seed = seed}};
+    auto maker = rtl::front_maker(front);
+    if (!maker) raise(maker.error());
+    setup.testbed.front = std::move(maker).value();
     setup.testbed.queue = queue_.get();
     setup.testbed.pcap_file = pcap_file;
     setup.testbed.note = "wizloop test";
@@ -244,8 +248,8 @@ void add_board(nb::module_& module) {
   nb::class_<PyBoard>(module, "Board", "A simulated board that runs the agent firmware, in virtual time.")
       .def(
           nb::init<const std::filesystem::path&, std::uint64_t, const std::vector<std::pair<std::string, std::string>>&,
-                   std::int64_t, const std::optional<std::filesystem::path>&>(),
-          "file"_a, "seed"_a, "settings"_a, "baud"_a, "pcap_file"_a.none())
+                   std::int64_t, const std::optional<std::filesystem::path>&, const std::string&>(),
+          "file"_a, "seed"_a, "settings"_a, "baud"_a, "pcap_file"_a.none(), "front"_a = "cpp")
       .def("close", &PyBoard::close)
       .def("now_ps", &PyBoard::now_ps)
       .def("type", &PyBoard::type)

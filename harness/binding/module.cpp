@@ -32,6 +32,7 @@
 #include "harness/scenario/scenario.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/chip/chip_config.hpp"
+#include "sim/rtl/fronts.hpp"
 #include "sim/testbed/replay.hpp"
 
 namespace nb = nanobind;
@@ -106,6 +107,11 @@ nb::list quirks() {
   return options;
 }
 
+// Those that this build has.
+std::vector<std::string> fronts() {
+  return rtl::available() ? std::vector<std::string>{"cpp", "rtl", "both"} : std::vector<std::string>{"cpp"};
+}
+
 nb::list dicts_of(const std::vector<Finding>& findings, const std::vector<Announcement>& announced) {
   nb::list dicts;
   for (const Finding& finding : findings) {
@@ -151,7 +157,7 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
              std::uint64_t seed, std::map<std::string, std::string> parameters,
              std::optional<std::filesystem::path> pcap_file, std::optional<std::filesystem::path> trace_file,
              std::optional<std::filesystem::path> transcript_file, std::optional<std::filesystem::path> wave_file,
-             std::string wave_window) {
+             std::string wave_window, std::string front, std::optional<std::filesystem::path> mismatch_file) {
   const Result<scenario::RunResult> outcome = [&] {
     const nb::gil_scoped_release without_gil;
     return scenario::run({.scenario = std::move(scenario),
@@ -164,7 +170,9 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                           .trace_file = std::move(trace_file),
                           .transcript_file = std::move(transcript_file),
                           .wave_file = std::move(wave_file),
-                          .wave_window = std::move(wave_window)});
+                          .wave_window = std::move(wave_window),
+                          .front = std::move(front),
+                          .mismatch_file = mismatch_file.value_or("")});
   }();
   if (!outcome) raise(outcome.error());
   const scenario::RunResult& result = outcome.value();
@@ -270,12 +278,13 @@ NB_MODULE(_sim, module) {
   module.doc() = "The W5500 simulator: scenario catalogue, runs and board files.";
   module.def("catalogue", &wizloop::catalogue, "Scenarios with their figure and parameters.");
   module.def("quirks", &wizloop::quirks, "Everything that the W5500's datasheet leaves open: switches and latencies.");
+  module.def("fronts", &wizloop::fronts, "The SPI fronts that a run can have in this build.");
   module.def("load_board", &wizloop::load_board, "file"_a, "A board file, checked.");
   module.def("faults", &wizloop::faults, "The faults that a run can be given as fault.NAME, with their parameters.");
   module.def("rules", &wizloop::rules, "The rules that firmware is judged by, with their texts.");
   module.def("run", &wizloop::run, "scenario"_a, "board_file"_a, "path"_a, "library"_a, "seed"_a, "parameters"_a,
              "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(), "transcript_file"_a = nb::none(),
-             "wave_file"_a = nb::none(), "wave_window"_a = "",
+             "wave_file"_a = nb::none(), "wave_window"_a = "", "front"_a = "cpp", "mismatch_file"_a = nb::none(),
              "One run. Releases the GIL; a run that fails returns with its reason in 'failure'.");
   module.def("replay", &wizloop::replay, "file"_a, "settings"_a, "dut"_a,
              "Holds a recorded SPI transcript against the chip model, or against the chip of the board at the address "

@@ -180,7 +180,8 @@ Result<RunResult> run(const RunRequest& request) {
   if (!experiment) return experiment.error();
   auto board = load_board(request.board_file);
   if (!board) return board.error();
-  auto front = rtl::front_maker(request.front, request.mismatch_file);
+  auto front = request.front_maker ? Result<chip::FrontMaker>{request.front_maker}
+                                   : rtl::front_maker(request.front, request.mismatch_file);
   if (!front) return front.error();
 
   testbed::TestbedSetup around{.board = std::move(board).value(),

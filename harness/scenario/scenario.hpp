@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/bus/profile.hpp"
+#include "sim/chip/pin_front.hpp"
 #include "sim/core/account.hpp"
 #include "sim/core/fault.hpp"
 #include "sim/core/finding.hpp"
@@ -48,6 +49,7 @@ struct RunRequest {
   std::string wave_window;                               // as WaveWindow::parse() has it; empty: all of the run
   std::string front = "cpp";                             // the chip's SPI front: "cpp", "rtl", or "both" in lock-step
   std::filesystem::path mismatch_file;                   // the waveform where both fronts differ; empty: none
+  chip::FrontMaker front_maker{};                        // in place of what `front` names
 };
 
 // An open question about the chip that came up in a run, and what the run took for its answer: chip.quirk.NAME and a

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from wizloop import boards
-from wizloop.simulator import Request
+from wizloop.simulator import FRONTS, Request
 
 
 def command(request: Request) -> str:
@@ -29,6 +29,8 @@ def command(request: Request) -> str:
         words += ["--vcd", str(request.wave_file)]
     if request.wave_window:
         words += ["--vcd-window", request.wave_window]
+    if request.front != FRONTS[0]:
+        words += ["--front", request.front]
     return shlex.join(words)
 
 

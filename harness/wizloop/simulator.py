@@ -18,9 +18,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from wizloop.errors import InfrastructureError, UsageError
+from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 
 PATHS = ("byte", "burst", "dma")
+FRONTS = ("cpp", "rtl", "both")  # of the chip's SPI; the first is its own
+NO_RTL = "this simulator was built without Verilator"
 OWN_LIBRARY = "wizloop"
 
 
@@ -125,6 +127,14 @@ class Request:
     transcript_file: Path | None = None
     wave_file: Path | None = None
     wave_window: str = ""  # FROM..TO; empty: all of the run
+    front: str = FRONTS[0]
+
+    @property
+    def mismatch_file(self) -> Path | None:
+        """The waveform that a run leaves whose two fronts differ."""
+        if self.front != "both":
+            return None
+        return Path(f"{self.scenario}-{self.board_file.stem}-{self.path}-{self.seed}-mismatch.fst")
 
 
 @dataclass(frozen=True)
@@ -326,6 +336,18 @@ def module() -> ModuleType:
         raise InfrastructureError(f"the simulator module cannot be loaded ({error}); ci/setup builds it") from error
 
 
+def fronts() -> list[str]:
+    """The SPI fronts that this build has: those with RTL want Verilator when it is configured."""
+    return list(module().fronts())
+
+
+def check_front(front: str) -> None:
+    if front not in FRONTS:
+        raise UsageError(f"unknown SPI front '{front}'{near(front, FRONTS)}: a front is one of {', '.join(FRONTS)}")
+    if front not in fronts():
+        raise NothingMeasured(f"front {front}: {NO_RTL}")
+
+
 def catalogue() -> dict[str, Scenario]:
     scenarios = {}
     for raw in module().catalogue():
@@ -423,6 +445,8 @@ def run_raw(request: Request) -> dict[str, Any]:
         transcript_file=request.transcript_file,
         wave_file=request.wave_file,
         wave_window=request.wave_window,
+        front=request.front,
+        mismatch_file=request.mismatch_file,
     )
     return {**raw, "wall_s": time.perf_counter() - started}
 

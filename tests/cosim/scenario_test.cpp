@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "sim/core/fault.hpp"
 #include "sim/rtl/fronts.hpp"
+#include "sim/rtl/lock_step.hpp"
 #include "sim/testbed/testbed.hpp"
 
 namespace wizloop::scenario {
@@ -198,6 +200,26 @@ TEST(SpiFaultsTest, MostFaultsEarnAFinding) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, SpiFaultTest, testing::ValuesIn(every_spi_fault()));
+
+// Sn_TX_WR passes FFFF, and RTL whose address stays there writes the next byte elsewhere.
+TEST(FrontTest, ARunWhoseFrontsDifferFailsWithWordsAndAWaveform) {
+  const char* const folder = std::getenv("TEST_TMPDIR");
+  RunRequest request = a_request("stm32f405-arduino", "burst", {{"total_bytes", "131072"}});
+  request.mismatch_file = std::filesystem::path{folder != nullptr ? folder : testing::TempDir()} / "scenario_test.fst";
+  request.front_maker = [&](const EventQueue& queue, chip::Chip::BehindFront behind) {
+    rtl::Straps straps = rtl::Straps::of(behind.quirks);
+    straps.address_sticks = true;
+    return std::make_unique<rtl::LockStep>(queue, behind,
+                                           rtl::LockStepOptions{.waveform = request.mismatch_file, .straps = straps});
+  };
+  const RunResult result = value_of(request);
+  EXPECT_THAT(result.failure, HasSubstr("the SPI fronts differ at 0."));
+  EXPECT_THAT(result.failure, HasSubstr("the next byte of S0 TX is at 0x0000 in C++ and at 0xFFFF in RTL; "));
+  EXPECT_THAT(result.failure, HasSubstr("scenario_test.fst shows the pins"));
+  EXPECT_TRUE(std::filesystem::remove(request.mismatch_file));
+  request.front_maker = {};
+  EXPECT_THAT(on("both", request).failure, IsEmpty());
+}
 
 TEST(FrontTest, ANameThatIsNoFrontIsRefused) {
   RunRequest request = a_request("w55rp20", "byte", {});

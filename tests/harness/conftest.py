@@ -228,6 +228,8 @@ def fake_simulator() -> ModuleType:
         transcript_file: Path | None,
         wave_file: Path | None,
         wave_window: str,
+        front: str,
+        mismatch_file: Path | None,
     ) -> dict[str, Any]:
         board = load_board(board_file)
         ends = parameters.get("fail", "")
@@ -336,6 +338,7 @@ def fake_simulator() -> ModuleType:
     fake.faults = faults
     fake.load_board = load_board
     fake.run = run
+    fake.fronts = lambda: ["cpp"]
     return fake
 
 

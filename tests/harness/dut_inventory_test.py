@@ -65,7 +65,6 @@ def test_a_whole_file_is_read(file):
             "[[board]]\nname = 'b'\naddress = 'tcp:h:1'\npower = 'labgrid'",
             "power: labgrid switches what belongs to a place, and tcp:h:1 is none",
         ),
-        ("[[board]]\nname = 'b'\naddress = 'rtl:w55rp20'", "address: rtl:w55rp20: the RTL front is not built"),
         (
             "[[board]]\nname = 'b'\naddress = 'tcp:h:1'\nadress = 1",
             "unknown key adress.*did you mean.*address|unknown key adress",

@@ -37,7 +37,6 @@ def test_an_address_is_read_and_written_back(text, address):
         ("tcp:7000", 2, "expected tcp:HOST:PORT"),
         ("tcp:rack:70000", 2, "from 1 to 65535"),
         ("usb:0", 2, "unknown kind 'usb'"),
-        ("rtl:w55rp20", 4, "model:w55rp20 is the same board"),
         ("labgrid:Color=red", 2, "a tag is named with"),
         ("labgrid:color=", 2, "a tag is named with"),
     ],

@@ -9,14 +9,14 @@ def test_lists_boards_scenarios_and_duts(fake, wizloop):
     assert "size of a read call: 1 to 65535" in text
     assert "fail=no" in text and "how the run ends: no or void or die or stale or often" in text
     assert "model:BOARD" in text and "serial:PORT[@BAUD]" in text and "tcp:HOST:PORT" in text
-    assert "rtl:" not in text
+    assert "rtl:" not in text  # the fake has no RTL
 
 
 def test_why_gives_a_reason_for_each_thing_that_cannot_run(fake, wizloop):
     _, text, _ = wizloop("list", "--why")
     assert "no dma: fast.toml gives no dma_gap_ns" in text
     assert "no burst: slow.toml gives no burst_gap_ns" in text
-    assert "rtl:BOARD" in text and "this release has no RTL front" in text
+    assert "rtl:BOARD" in text and "this simulator was built without Verilator" in text
 
 
 def test_json_has_the_same_lists(fake, wizloop, tmp_path):

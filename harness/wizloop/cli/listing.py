@@ -13,6 +13,7 @@ from wizloop import boards
 from wizloop.cli import output
 from wizloop.simulator import (
     FAULT_WORDS,
+    NO_RTL,
     PATHS,
     PRESETS,
     TRUSTS,
@@ -23,12 +24,13 @@ from wizloop.simulator import (
     catalogue,
     chip_options,
     fault_kinds,
+    fronts,
 )
 
 # Address form, what answers, and why it cannot be used (empty: it can).
 DUTS = (
     ("model:BOARD", "the chip model in this process, priced by the board file; virtual time", ""),
-    ("rtl:BOARD", "the same with an RTL SPI front", "this release has no RTL front"),
+    ("rtl:BOARD", "the same behind the SPI front as RTL (sim/rtl)", ""),
     ("serial:PORT[@BAUD]", "a board that runs the agent (boards/agent), over a serial line", ""),
     ("tcp:HOST:PORT", "the same over TCP", ""),
     ("labgrid:PLACE", "a board leased from a labgrid coordinator, by its place, by tags or any", ""),
@@ -70,7 +72,7 @@ def list_all(
             for board in found
         ],
         "scenarios": [asdict(scenario) for scenario in scenarios],
-        "duts": [{"address": address, "what": what, "unavailable": no} for address, what, no in DUTS],
+        "duts": [{"address": address, "what": what, "unavailable": no} for address, what, no in _all_duts()],
     }
     _show([*_boards(found, why), *_scenarios(scenarios), *_duts(why)], document, json)
 
@@ -110,9 +112,14 @@ def _scenarios(scenarios: list[Scenario]) -> list[Text]:
     return lines
 
 
+def _all_duts() -> list[tuple[str, str, str]]:
+    no_rtl = "" if "rtl" in fronts() else NO_RTL
+    return [(address, what, no_rtl if address.startswith("rtl:") else no) for address, what, no in DUTS]
+
+
 def _duts(why: bool) -> list[Text]:
     lines = [Text("devices under test", style="bold")]
-    for address, what, unavailable in DUTS:
+    for address, what, unavailable in _all_duts():
         if not unavailable:
             lines.append(Text(f"  {address:<20} {what}"))
         elif why:

@@ -16,7 +16,19 @@ from wizloop.budget import percentages
 from wizloop.cli import output, recording
 from wizloop.errors import UsageError
 from wizloop.repeat import command, name_of
-from wizloop.simulator import ANNOUNCERS, SEVERITIES, TRUSTS, Assumption, Request, Run, catalogue, check, load_board
+from wizloop.simulator import (
+    ANNOUNCERS,
+    FRONTS,
+    SEVERITIES,
+    TRUSTS,
+    Assumption,
+    Request,
+    Run,
+    catalogue,
+    check,
+    check_front,
+    load_board,
+)
 from wizloop.workers import run_all
 
 KINDS_SHOWN = 3  # of one broken rule; the rest says little more
@@ -45,11 +57,15 @@ def run(
     vcd_window: Annotated[
         str, typer.Option(metavar="FROM..TO", help="Only that part of the run, such as 2ms..3500us or ..1s.")
     ] = "",
+    front: Annotated[str, typer.Option(help="The chip's SPI front: cpp, rtl, or both in lock-step.")] = FRONTS[0],
     record: recording.RecordOption = False,
     label: recording.LabelOption = None,
     database: recording.DatabaseOption = None,
 ) -> None:
     """Run one scenario and show its figures, time budget, findings and fingerprint.
+
+    With --front both, the first mismatch of the two fronts ends it, and SCENARIO-BOARD-PATH-SEED-mismatch.fst shows the
+    pins around it.
 
     If it fails, the last line is the command that repeats it. A run that is interrupted leaves behind what it has
     written to --pcap, --trace, --spi and --vcd up to then. A waveform ends after 10 million changes, about 400,000 SPI
@@ -60,8 +76,9 @@ def run(
         raise UsageError("--vcd-window picks a part of a waveform: add --vcd FILE")
     loaded = load_board(boards.find(board))
     settings = parse_settings(set_ or [])
-    request = Request(scenario, loaded.file, path, library, seed, settings, pcap, trace, spi, vcd, vcd_window)
+    request = Request(scenario, loaded.file, path, library, seed, settings, pcap, trace, spi, vcd, vcd_window, front)
     check(request, loaded)
+    check_front(front)
     with recording.store(record, label, database) as store:
         (result,) = run_all([request])
         store.host_figures(name_of(request), request, result, catalogue()[scenario])
@@ -69,6 +86,8 @@ def run(
         sclk_hz = int(request.parameters.get("board.sclk_hz", loaded.sclk_hz))
         for line in report(result, sclk_hz):
             console.print(line)
+        if front != FRONTS[0] and not result.failure:
+            console.print("SPI front rtl" if front == "rtl" else "SPI fronts cpp and rtl: no difference")
         store.end()
     if json is not None:
         output.write_json(json, to_json(result, sclk_hz))

@@ -30,8 +30,8 @@ def test(
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, labgrid:PLACE, labgrid:any, labgrid:TAG=VALUE, or a "
-            "board's name; repeatable.",
+            help="model:BOARD, rtl:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, labgrid:PLACE, labgrid:any, "
+            "labgrid:TAG=VALUE, or a board's name; repeatable.",
         ),
     ] = None,
     inventory: Annotated[Path | None, typer.Option(metavar="FILE", help="The boards there are.")] = None,

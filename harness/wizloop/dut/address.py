@@ -1,5 +1,5 @@
-"""Where a test runs: `model:BOARD`, `serial:PORT[@BAUD]`, `tcp:HOST:PORT`, `labgrid:PLACE`, or the name of a board of
-the inventory.
+"""Where a test runs: `model:BOARD`, `rtl:BOARD`, `serial:PORT[@BAUD]`, `tcp:HOST:PORT`, `labgrid:PLACE`, or the name of
+a board of the inventory.
 """
 
 from __future__ import annotations
@@ -7,12 +7,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from wizloop.errors import NothingMeasured, UsageError
+from wizloop.errors import UsageError
 
 BAUD = 115_200
 BAUD_MAX = 20_000_000
 LABGRID_FORMS = "labgrid:PLACE, labgrid:any or labgrid:TAG=VALUE[,TAG=VALUE...]"
-FORMS = f"model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, {LABGRID_FORMS}, or the name of a board of the inventory"
+FORMS = (
+    f"model:BOARD, rtl:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, {LABGRID_FORMS}, or the name of a board of the inventory"
+)
 ANY = "any"
 ANY_TAGS = (("agent", "wizloop"),)  # of a place whose board runs the agent of this project
 TAG_KEY = re.compile(r"[a-z][a-z0-9_]+")  # as labgrid has it
@@ -20,12 +22,13 @@ TAG_KEY = re.compile(r"[a-z][a-z0-9_]+")  # as labgrid has it
 
 @dataclass(frozen=True)
 class ModelAddress:
-    """A board file's name or path; the board runs in this process, in virtual time."""
+    """A board file's name or path; the board runs in this process, in virtual time, behind either SPI front."""
 
     board: str
+    front: str = "cpp"
 
     def __str__(self) -> str:
-        return f"model:{self.board}"
+        return f"{'rtl' if self.front == 'rtl' else 'model'}:{self.board}"
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def parse_address(text: str) -> Address:
     if kind == "tcp":
         return _tcp(text, rest)
     if kind == "rtl":
-        raise NothingMeasured(f"{text}: the RTL front is not built into this simulator; model:{rest} is the same board")
+        return ModelAddress(rest, "rtl")
     if kind == "labgrid":
         return _labgrid(text, rest)
     raise UsageError(f"'{text}': unknown kind '{kind}', expected {FORMS}")

@@ -254,7 +254,7 @@ def open_device(
         return device
     log = RawLog(raw_log)
     if isinstance(address, ModelAddress):
-        model = ModelLine(address.board, seed=seed, settings=settings, log=log, pcap=pcap)
+        model = ModelLine(address.board, seed=seed, settings=settings, log=log, pcap=pcap, front=address.front)
         around = ModelSurroundings(model.raw)
         own = Surroundings(around, around, around, host_ip=MODEL_PC, reachable=True, lan=True)
         return _greeted(Device(name or str(address), Agent(model), own, ModelChip(model.raw)))

@@ -16,8 +16,9 @@ from typing import Any
 
 from wizloop import boards
 from wizloop.chip import Connection, Finding, UdpPort
+from wizloop.dut.address import ModelAddress
 from wizloop.dut.line import Line, LineLost, RawLog
-from wizloop.simulator import module
+from wizloop.simulator import FRONTS, check_front, module
 
 BAUD = 1_000_000
 PS_PER_S = 10**12
@@ -35,14 +36,17 @@ class ModelLine(Line):
         baud: int = BAUD,
         pcap: Path | None = None,
         log: RawLog | None = None,
+        front: str = FRONTS[0],
     ) -> None:
-        super().__init__(f"model:{board}", log or RawLog())
+        super().__init__(str(ModelAddress(board, front)), log or RawLog())
+        check_front(front)
         self.raw: Any = module().Board(
             file=boards.find(board),
             seed=seed,
             settings=[(key, str(value)) for key, value in (settings or {}).items()],
             baud=baud,
             pcap_file=pcap,
+            front=front,
         )
         self._open = True
 

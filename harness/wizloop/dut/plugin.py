@@ -57,8 +57,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dut",
         action="append",
         metavar="ADDRESS",
-        help="where tests run: model:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, labgrid:PLACE, labgrid:any, or the name of a board of the inventory "
-        f"(default: {DEFAULT}); may be repeated",
+        help="where tests run: model:BOARD, rtl:BOARD, serial:PORT[@BAUD], tcp:HOST:PORT, labgrid:PLACE, labgrid:any, or the "
+        f"name of a board of the inventory (default: {DEFAULT}); may be repeated",
     )
     group.addoption(
         "--dut-inventory", metavar="FILE", help="the boards there are (default: as `wizloop board list` says)"

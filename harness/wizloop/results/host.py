@@ -22,7 +22,7 @@ def record(
     for of_unit, metric, value in measured or [(unit or scenario.unit, scenario.figure, None)]:
         head = FigureHead(
             name=name,
-            dut=f"model:{run.board}",
+            dut=f"{'rtl' if request.front == 'rtl' else 'model'}:{run.board}",
             board=run.board,
             path=run.path,
             unit=of_unit,
