@@ -213,7 +213,7 @@ TEST(FrontTest, ARunWhoseFrontsDifferFailsWithWordsAndAWaveform) {
                                            rtl::LockStepOptions{.waveform = request.mismatch_file, .straps = straps});
   };
   const RunResult result = value_of(request);
-  EXPECT_THAT(result.failure, HasSubstr("the SPI fronts differ at 0."));
+  EXPECT_THAT(result.failure, HasSubstr("the SPI fronts differ at 1.0"));
   EXPECT_THAT(result.failure, HasSubstr("the next byte of S0 TX is at 0x0000 in C++ and at 0xFFFF in RTL; "));
   EXPECT_THAT(result.failure, HasSubstr("scenario_test.fst shows the pins"));
   EXPECT_TRUE(std::filesystem::remove(request.mismatch_file));
