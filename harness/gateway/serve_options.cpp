@@ -227,7 +227,7 @@ Of each board, behind its --board:
   --reset-on dtr         opening the console resets the board, as with an Arduino
   --baud N               of its UART; default 1000000
   --ip ADDRESS[/BITS] --gateway ADDRESS --mac MAC    what the firmware starts with
-  --pcap FILE            the frames on its cable (pcapng)
+  --pcap FILE            the frames on its cable (pcapng); a pipe whose reader stalls misses some
   --spi FILE             the SPI transcript, for `wizloop replay`
   --set KEY=VALUE        board.KEY, chip.KEY, link.partner, fault.NAME, finding.ID, suppress.ID; repeatable
 

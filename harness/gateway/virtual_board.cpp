@@ -54,6 +54,7 @@ Result<std::unique_ptr<VirtualBoard>> VirtualBoard::create(const RackSite& site,
   setup.testbed.pcap_file = options.pcap;
   setup.testbed.transcript_file = options.spi;
   setup.testbed.write_through = true;
+  setup.testbed.in_real_time = true;
   setup.testbed.note = fmt::format("wizloop serve, board {}", options.name);
   setup.uart.baud = options.baud;
   setup.network = network_of(addresses);
@@ -191,6 +192,9 @@ void VirtualBoard::tell_news() {
   if (error != nullptr && !std::exchange(file_error_told_, true)) {
     site_.say(fmt::format("error board={} {}", options_.name, error->message));
   }
+  if (board_->testbed().capture_dropped() != 0 && !std::exchange(drops_told_, true)) {
+    site_.say(fmt::format("error board={} the reader of its capture stalls: frames are dropped", options_.name));
+  }
 }
 
 void VirtualBoard::finish() {
@@ -198,6 +202,10 @@ void VirtualBoard::finish() {
   tell_news();
   if (const auto error = board_->testbed().finish_files(); error && !file_error_told_) {
     site_.say(fmt::format("error board={} {}", options_.name, error->message));
+  }
+  if (const std::uint64_t dropped = board_->testbed().capture_dropped(); dropped != 0) {
+    site_.say(
+        fmt::format("error board={} its capture lacks {} frames that its reader has missed", options_.name, dropped));
   }
   const Findings& findings = board_->testbed().findings();
   for (const Finding& finding : findings.all()) {

@@ -99,6 +99,7 @@ class VirtualBoard final : private ConsoleBoard, private agent::StatsSource {
   bool crashed_ = false;  // the firmware, until it starts again
   std::size_t findings_told_ = 0;
   bool file_error_told_ = false;
+  bool drops_told_ = false;
   std::optional<TcpPort> tcp_;
   std::optional<TcpPort> rfc2217_;
   std::unique_ptr<PtyPort> pty_;

@@ -127,6 +127,7 @@ std::optional<Error> Testbed::open_files() {
     if (!pcap) return pcap.error();
     pcap_ = std::move(pcap).value();
     pcap_->write_through(setup_.write_through);
+    if (setup_.in_real_time) pcap_->never_wait();
   }
   if (setup_.wave) {
     auto wave = VcdFile::open(setup_.wave->file, bus::PinWave::signals, setup_.note);

@@ -68,6 +68,7 @@ struct TestbedSetup {
   std::string note{};                                      // in the capture and the transcript: what ran
   EventQueue* queue = nullptr;             // shared with other boards, and outlives them; null: the board's own
   net::SwitchPort* switch_port = nullptr;  // at the far end of the cable in place of the PC; outlives the board
+  bool in_real_time = false;               // a pipe for the capture whose reader stalls loses frames, and stops nobody
   bool write_through = false;  // captures and traces outlive a process that dies: firmware that is not ours runs here
   wire::FrameSink* station = nullptr;                                // at the far end of the cable in place of the PC
   std::vector<std::pair<std::string, std::string>> chip_settings{};  // by apply_setting(): what a replay repeats
@@ -122,6 +123,8 @@ class Testbed final : private bus::AwaitedSource {
 
   // Why the capture ends before its time; null as long as it does not.
   const Error* capture_error() const { return pcap_ ? pcap_->error() : nullptr; }
+  // Frames that a stalled reader of the capture has missed.
+  std::uint64_t capture_dropped() const { return pcap_ ? pcap_->dropped() : 0; }
   // When the limit of what one file may hold cut the waveform off.
   std::optional<Instant> wave_cut_at() const { return probe_ ? probe_->cut_at() : std::nullopt; }
   // Flushes captures, traces and waveforms, all of them, once. The error says which file, the first one, could not be

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,9 @@ constexpr std::uint8_t decimals_of_a_second = 9;
 constexpr std::size_t longest_option = 0xFFFF;
 constexpr std::size_t buffer_bytes = 64 * 1024;
 constexpr std::size_t largest_block = max_frame_bytes + 64;
+constexpr std::size_t most_waiting_bytes = 1024 * 1024;
+constexpr std::size_t worth_moving_bytes = 32 * 1024;  // half of what a pipe holds
+constexpr int last_wait_ms = 100;  // for a reader that stalls, at the end
 
 Bytes bytes_of(std::string_view text) {
   return Bytes{reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}.first(
@@ -79,8 +83,23 @@ PcapngWriter::PcapngWriter(std::filesystem::path path, int file) : path_{std::mo
 
 PcapngWriter::~PcapngWriter() { close(); }
 
+void PcapngWriter::never_wait() {
+  struct stat what {};
+  if (file_ < 0 || ::fstat(file_, &what) != 0 || !S_ISFIFO(what.st_mode)) return;
+  if (::fcntl(file_, F_SETFL, O_NONBLOCK) != 0) return;
+  waiting_.reserve(most_waiting_bytes);
+  never_waits_ = true;
+}
+
 void PcapngWriter::write(Instant start, const Frame& frame) {
   if (error_) return;
+  if (never_waits_ && waiting_.size() + largest_block > most_waiting_bytes) {
+    flush_to_pipe();
+    if (waiting_.size() + largest_block > most_waiting_bytes) {
+      ++dropped_;
+      return;
+    }
+  }
   const auto stamp =
       static_cast<std::uint64_t>(std::chrono::floor<std::chrono::nanoseconds>(start.time_since_epoch()).count());
   const std::size_t padded = std::max(frame.size, min_frame_bytes);
@@ -102,6 +121,9 @@ void PcapngWriter::write(Instant start, const Frame& frame) {
 std::optional<Error> PcapngWriter::close() {
   if (file_ >= 0) {
     flush();
+    pollfd room{file_, POLLOUT, 0};
+    while (!waiting_.empty() && ::poll(&room, 1, last_wait_ms) > 0) flush_to_pipe();
+    if (!waiting_.empty()) fail(EAGAIN);
     if (descriptor::close(std::exchange(file_, -1)) != 0) fail(errno);
   }
   return error_;
@@ -144,17 +166,41 @@ void PcapngWriter::end_block(std::size_t begin) {
 }
 
 void PcapngWriter::flush() {
+  if (never_waits_) return flush_to_pipe();
   std::size_t done = 0;
-  while (!error_ && done < buffer_.size()) {
-    const ssize_t count = descriptor::write(file_, buffer_.data() + done, buffer_.size() - done);
+  write_out(buffer_, done);
+  if (!error_) written_ += done;
+  buffer_.clear();
+}
+
+void PcapngWriter::flush_to_pipe() {
+  waiting_.insert(waiting_.end(), buffer_.begin(), buffer_.end());
+  buffer_.clear();
+  const std::size_t before = taken_;
+  const bool all = write_out(waiting_, taken_);
+  written_ += taken_ - before;
+  if (all || error_) {
+    waiting_.clear();
+    taken_ = 0;
+  } else if (taken_ >= worth_moving_bytes) {
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(taken_));
+    taken_ = 0;
+  }
+}
+
+// From `done` on; false if there is no room for the rest.
+bool PcapngWriter::write_out(const std::vector<std::uint8_t>& bytes, std::size_t& done) {
+  while (!error_ && done < bytes.size()) {
+    const ssize_t count = descriptor::write(file_, bytes.data() + done, bytes.size() - done);
     if (count >= 0) {
       done += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN) {
+      return false;
     } else if (errno != EINTR) {
       fail(errno);
     }
   }
-  if (!error_) written_ += done;
-  buffer_.clear();
+  return true;
 }
 
 void PcapngWriter::fail(int error_number) {

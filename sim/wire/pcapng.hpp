@@ -33,6 +33,11 @@ class PcapngWriter {
   // Each frame reaches the file at once, so that a capture outlives a process that dies. Off: in pieces of 64 KiB.
   void write_through(bool on) { write_through_ = on; }
 
+  // A pipe whose reader stalls holds nobody up: up to 1 MiB waits for it here, and frames beyond that are dropped and
+  // counted. Otherwise write() waits for the reader.
+  void never_wait();
+  std::uint64_t dropped() const { return dropped_; }
+
   // Frames come in the order of their instants. After a failed write to the file the rest of the capture is dropped.
   void write(Instant start, const Frame& frame);
 
@@ -52,13 +57,19 @@ class PcapngWriter {
   std::size_t begin_block(std::uint32_t type);
   void end_block(std::size_t begin);
   void flush();
+  void flush_to_pipe();
+  bool write_out(const std::vector<std::uint8_t>& bytes, std::size_t& done);
   void fail(int error_number);
 
   std::filesystem::path path_;
   int file_;
-  std::uint64_t written_ = 0;         // bytes in the file, always whole blocks
+  std::uint64_t written_ = 0;         // bytes in the file, of a regular one always whole blocks
   std::vector<std::uint8_t> buffer_;  // whole blocks on their way to the file
   bool write_through_ = false;
+  bool never_waits_ = false;
+  std::vector<std::uint8_t> waiting_;  // for the reader of a pipe, from taken_ on; with never_waits_ only
+  std::size_t taken_ = 0;
+  std::uint64_t dropped_ = 0;
   std::optional<Error> error_;
 };
 

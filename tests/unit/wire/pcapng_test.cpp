@@ -1,9 +1,13 @@
 #include "sim/wire/pcapng.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -132,6 +136,63 @@ TEST(Pcapng, SaysWhyAFileCannotBeOpened) {
   EXPECT_THAT(writer.error().message, HasSubstr("run.pcapng"));
   EXPECT_THAT(writer.error().message, HasSubstr("No such file or directory"));
   EXPECT_EQ(writer.error().kind, ErrorKind::user);
+}
+
+// A pipe, and a reader that reads when it is told to.
+class PcapngPipe : public testing::Test {
+ protected:
+  PcapngPipe() {
+    std::filesystem::remove(path);
+    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+    reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    writer = open(path);
+    writer->never_wait();
+  }
+  ~PcapngPipe() override {
+    ::close(reader);
+    std::filesystem::remove(path);
+  }
+  bool read_some() {
+    std::array<std::uint8_t, 65536> piece;
+    const ssize_t count = ::read(reader, piece.data(), piece.size());
+    if (count > 0) received.insert(received.end(), piece.begin(), piece.begin() + count);
+    return count > 0;
+  }
+
+  const std::filesystem::path path = file_named("pipe");
+  FramePool pool;
+  const FramePtr frame = pool.copy(std::vector<std::uint8_t>(1514, 0x11));
+  int reader = -1;
+  std::unique_ptr<PcapngWriter> writer;
+  std::vector<std::uint8_t> received;
+};
+
+TEST_F(PcapngPipe, ReaderThatStallsMissesFramesAndStopsNobody) {
+  writer->write_through(true);
+  for (int i = 0; i < 2000; ++i) writer->write(Instant{} + 1us * i, *frame);
+  const std::uint64_t dropped = writer->dropped();
+  EXPECT_GT(dropped, 1000U);
+  EXPECT_LT(dropped, 1500U);  // 1 MiB was kept for it
+  // It goes on, and gets all the rest, whole.
+  for (int i = 0; i < 100; ++i) {
+    while (read_some()) {
+    }
+    writer->write(Instant{} + 1ms * (i + 10), *frame);
+  }
+  EXPECT_EQ(writer->dropped(), dropped);
+  while (read_some()) {
+  }
+  EXPECT_FALSE(writer->close());
+  while (read_some()) {
+  }
+  EXPECT_EQ(blocks_of(received).size(), 2 + 2000 + 100 - dropped);
+}
+
+TEST_F(PcapngPipe, EndOfACaptureThatNobodyReadsIsAnError) {
+  for (int i = 0; i < 100; ++i) writer->write(Instant{}, *frame);
+  const auto error = writer->close();
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->message, HasSubstr("the capture ends after"));
 }
 
 TEST(Pcapng, SaysSoWhenTheDiskIsFull) {
