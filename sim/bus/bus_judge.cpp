@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/bus/judged_registers.hpp"
 #include "sim/bus/version_read.hpp"
 
 namespace wizloop::bus {
@@ -25,9 +26,14 @@ std::string explain_bits(std::uint8_t value, std::uint8_t never_set) {
 
 }  // namespace
 
-BusJudge::BusJudge(EventQueue& queue, Findings& findings, const BoardProfile& profile)
-    : queue_{queue}, findings_{findings}, select_cost_{profile.select}, deselect_cost_{profile.deselect} {
+BusJudge::BusJudge(EventQueue& queue, Findings& findings, const BoardProfile& profile, bool sees_chip)
+    : queue_{queue},
+      findings_{findings},
+      select_cost_{profile.select},
+      deselect_cost_{profile.deselect},
+      sees_chip_{sees_chip} {
   set_clock(profile.sclk, profile.spi_mode);
+  set_select_cost(profile.select, profile.deselect);
 }
 
 void BusJudge::set_clock(Frequency sclk, int spi_mode) {
@@ -37,6 +43,7 @@ void BusJudge::set_clock(Frequency sclk, int spi_mode) {
   setup_too_short_ = setup_ < limits::select_setup;
   hold_ = deselect_cost_ + (spi_mode == 0 ? Duration{} : half_period);
   least_after_last_bit_ = limits::select_hold - hold_;
+  note_edges();
   if (!mode_works(spi_mode)) {
     add(Rule::spi_mode_unsupported, fmt::format("SPI mode {}, expected 0 or 3", spi_mode));
   }
@@ -56,7 +63,13 @@ void BusJudge::add(Rule rule, std::string_view seen, const SeenFrame* frame) {
   findings_.add(queue_.now(), rule, seen, std::move(evidence));
 }
 
-void BusJudge::on_bad_select() {
+void BusJudge::note_edges() {
+  watches_select_ = setup_too_short_ || gap_may_be_too_short_ || other_selected_ || queue_.now() < may_select_at_;
+  const bool watches_deselect = gap_may_be_too_short_ || least_after_last_bit_ > Duration{} || !sees_chip_;
+  passing_bits_ = watches_deselect ? 0 : ~length_bits;
+}
+
+void BusJudge::on_watched_select() {
   if (other_selected_) add(Rule::two_selects_low, "SCSn of the W5500 fell while another device was selected");
   if (queue_.now() < may_select_at_) {
     const Duration high = queue_.now() - (may_select_at_ - limits::select_high);
@@ -67,21 +80,31 @@ void BusJudge::on_bad_select() {
     add(Rule::select_setup_too_short, fmt::format("SCLK {} ps after SCSn fell, at least {} ps", setup_.count(),
                                                   Duration{limits::select_setup}.count()));
   }
+  note_edges();
 }
 
-void BusJudge::on_bad_deselect(Duration hold) {
-  add(Rule::select_hold_too_short, fmt::format("SCSn rose {} ps after the last SCLK edge, at least {} ps", hold.count(),
-                                               Duration{limits::select_hold}.count()));
+void BusJudge::on_watched_deselect(const PollWatch& watch, Duration after_last_bit) {
+  if (!watch.in_frame()) return;
+  if (gap_may_be_too_short_) may_select_at_ = queue_.now() + limits::select_high;
+  if (after_last_bit < least_after_last_bit_ && watch.frame().bytes != 0) {
+    add(Rule::select_hold_too_short,
+        fmt::format("SCSn rose {} ps after the last SCLK edge, at least {} ps", (after_last_bit + hold_).count(),
+                    Duration{limits::select_hold}.count()));
+  }
+  judge_values(watch.frame());
 }
 
 // What came back on MISO ---------------------------------------------------------------------------------------------
 
-void BusJudge::judge_wide_values(const SeenFrame& frame) {
-  const std::size_t data_bytes = std::min(frame.bytes, SeenFrame::kept_bytes) - SeenFrame::header_bytes;
-  if (!may_want_a_look(frame, data_bytes)) return;
-  for (std::size_t i = 0; i < data_bytes; ++i) {
-    if (wants_a_look(frame, i)) [[unlikely]]
-      judge_value(frame, i);
+void BusJudge::judge_values(const SeenFrame& frame) {
+  const std::size_t bytes = std::min(frame.bytes, SeenFrame::kept_bytes);
+  if (bytes == SeenFrame::header_bytes + 1) {
+    if (wants_a_look(frame, 0)) judge_value(frame, 0);
+    return;
+  }
+  if (!may_want_a_look(frame)) return;
+  for (std::size_t i = 0; SeenFrame::header_bytes + i < bytes; ++i) {
+    if (wants_a_look(frame, i)) judge_value(frame, i);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "sim/bus/judged_registers.hpp"
+#include "sim/bus/poll_watch.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/bus/seen_frame.hpp"
 #include "sim/core/event_queue.hpp"
@@ -18,34 +18,36 @@ namespace wizloop::bus {
 
 class BusJudge {
  public:
-  BusJudge(EventQueue& queue, Findings& findings, const BoardProfile& profile);
+  // `sees_chip`: nothing on the wires changes what the chip says, so that of all values only VERSIONR's can be wrong.
+  BusJudge(EventQueue& queue, Findings& findings, const BoardProfile& profile, bool sees_chip);
 
   // What firmware runs the bus at from now on.
   void set_clock(Frequency sclk, int spi_mode);
 
+  // What raising SCSn and lowering it again takes, from now on.
+  void set_select_cost(Duration select, Duration deselect) {
+    gap_may_be_too_short_ = select + deselect < limits::select_high;
+    note_edges();
+  }
+
   // SCSn of the W5500 falls, its cost paid.
   void on_select() {
-    if (queue_.now() < may_select_at_ || setup_too_short_ || other_selected_) [[unlikely]]
-      on_bad_select();
-    selected_ = true;
+    if (watches_select_) [[unlikely]]
+      on_watched_select();
   }
-  // It rises, its cost not yet paid, so long after the last bit.
-  void on_deselect(Duration after_last_bit, const SeenFrame& frame) {
-    if (!selected_) return;
-    selected_ = false;
-    may_select_at_ = queue_.now() + limits::select_high;
-    if (after_last_bit < least_after_last_bit_ && frame.bytes != 0) [[unlikely]]
-      on_bad_deselect(after_last_bit + hold_);
-    judge_values(frame);
+  // It rises, if it was low, its cost not yet paid, so long after the last bit.
+  void on_deselect(const PollWatch& watch, Duration after_last_bit) {
+    const std::uint32_t header = watch.frame().header;
+    if (((header ^ read_of_version) & passing_bits_) == 0 || header == SeenFrame::version_by_24_bits) [[unlikely]]
+      on_watched_deselect(watch, after_last_bit);
   }
   // A frame of fixed length is over, and SCSn still low.
-  void on_fixed_length_end(const SeenFrame& frame) {
-    if (selected_) judge_values(frame);
-  }
-  // Another device's select on the same bus.
-  void on_other_select(bool low) {
+  void on_fixed_length_end(const SeenFrame& frame) { judge_values(frame); }
+  // Another device's select on the same bus, and whether the W5500 is selected.
+  void on_other_select(bool low, bool selected) {
     other_selected_ = low;
-    if (low && selected_) add(Rule::two_selects_low, "another device was selected while SCSn of the W5500 was low");
+    note_edges();
+    if (low && selected) add(Rule::two_selects_low, "another device was selected while SCSn of the W5500 was low");
   }
   // Bytes are about to be clocked while SCSn is high.
   void on_clocks_outside_frame() {
@@ -53,18 +55,13 @@ class BusJudge {
   }
 
  private:
+  static constexpr std::uint32_t read_of_version = 0x003900, length_bits = 0x000003;  // VDM, or a fixed length
+
   void add(Rule rule, std::string_view seen, const SeenFrame* frame = nullptr);
-  void on_bad_select();
-  void on_bad_deselect(Duration hold);
-  void judge_values(const SeenFrame& frame) {
-    if (frame.bytes == SeenFrame::header_bytes + 1) {  // most of them: polls
-      if (frame.reads_registers ? judged::wants_a_look(frame, 0) : frame.reads_24_bit_address()) [[unlikely]]
-        judge_value(frame, 0);
-    } else if (frame.reads_registers && frame.bytes > SeenFrame::header_bytes) {
-      judge_wide_values(frame);
-    }
-  }
-  void judge_wide_values(const SeenFrame& frame);
+  void note_edges();
+  void on_watched_select();
+  void on_watched_deselect(const PollWatch& watch, Duration after_last_bit);
+  void judge_values(const SeenFrame& frame);
   void judge_value(const SeenFrame& frame, std::size_t i);
   void add_odd_socket_value(const SeenFrame& frame, int socket, std::uint8_t value, bool is_state);
   void judge_version(const SeenFrame& frame, std::uint8_t value);
@@ -78,11 +75,17 @@ class BusJudge {
   Duration deselect_cost_;
   Duration setup_;
   Duration hold_;
+  // Most boards cannot break the limits of select times, whatever firmware does, nor the values of a chip. On these
+  // nothing needs a watch.
+  bool sees_chip_;
   bool setup_too_short_ = false;
-  Duration least_after_last_bit_;  // for a hold that is long enough
-  bool selected_ = false;
+  bool gap_may_be_too_short_ = false;
   bool other_selected_ = false;
-  Instant may_select_at_ = Instant::min();
+  bool watches_select_ = false;
+  // A frame goes by that has one of these bits of its header unlike a read of VERSIONR has; 0: each wants a look.
+  std::uint32_t passing_bits_ = 0;
+  Duration least_after_last_bit_;           // for a hold that is long enough
+  Instant may_select_at_ = Instant::min();  // kept where the gap may be too short
 };
 
 }  // namespace wizloop::bus

@@ -1,5 +1,5 @@
 // The registers whose values tell something about the wires: those of which the chip gives only some values, and
-// VERSIONR. One look at two small tables says whether a value that came back wants more than a look.
+// VERSIONR. A look at two tables, by header and by value, says whether what came back wants more than a look.
 #pragma once
 
 #include <array>
@@ -19,45 +19,58 @@ inline constexpr std::uint8_t states[] = {0x00, 0x01, 0x13, 0x14, 0x15, 0x16, 0x
                                           0x1A, 0x1B, 0x1C, 0x1D, 0x22, 0x32, 0x42};
 
 inline constexpr std::size_t offsets = 64;  // all of the above lie below
+inline constexpr std::size_t data_bytes_kept = SeenFrame::kept_bytes - SeenFrame::header_bytes;
 
-// A bit for each of the registers: which one lies at an offset, and in which of them a value is odd.
+// A bit for each of the registers: which one a header reads, and in which of them a value is odd. Two more: whether a
+// longer frame with that header may reach one of them, and what a register read with an address of 24 bits looks like.
 struct Tables {
-  std::array<std::array<std::uint8_t, offsets>, 2> at{};  // of the common block, of a socket's
+  static constexpr std::uint8_t mr = 0x01, ir = 0x02, versionr = 0x04, sn_ir = 0x08, sn_sr = 0x10, reaches = 0x40;
+
+  std::array<std::uint8_t, offsets << 8> of_header{};  // offset and control byte
   std::array<std::uint8_t, 256> odd_in{};
 };
 
 inline constexpr Tables tables = [] {
-  constexpr std::uint8_t mr = 0x01, ir = 0x02, versionr = 0x04, sn_ir = 0x08, sn_sr = 0x10;
   Tables made;
-  made.at[0][MR] = mr;
-  made.at[0][IR] = ir;
-  made.at[0][VERSIONR] = versionr;
-  made.at[1][Sn_IR] = sn_ir;
-  made.at[1][Sn_SR] = sn_sr;
+  const auto reads = [&made](std::uint16_t at, std::uint8_t bsb, std::uint8_t bit) {
+    for (std::size_t mode = 0; mode < 4; ++mode) {  // VDM, FDM of 1, 2 and 4 bytes
+      const std::size_t control = std::size_t{bsb} << 3 | mode;
+      made.of_header[std::size_t{at} << 8 | control] |= bit;
+      for (std::size_t before = 0; before < data_bytes_kept && before <= at; ++before) {
+        made.of_header[(at - before) << 8 | control] |= Tables::reaches;
+      }
+    }
+  };
+  reads(MR, 0, Tables::mr);
+  reads(IR, 0, Tables::ir);
+  reads(VERSIONR, 0, Tables::versionr);
+  for (std::size_t socket = 0; socket < 8; ++socket) {
+    const auto bsb = static_cast<std::uint8_t>(socket << 2 | 1);
+    reads(Sn_IR, bsb, Tables::sn_ir);
+    reads(Sn_SR, bsb, Tables::sn_sr);
+  }
+  made.of_header[SeenFrame::version_by_24_bits] |= Tables::versionr;
   for (std::size_t value = 0; value < made.odd_in.size(); ++value) {
     bool is_state = false;
     for (const std::uint8_t state : states) is_state = is_state || state == value;
-    made.odd_in[value] =
-        static_cast<std::uint8_t>(((value & never_in_mr) != 0 ? mr : 0) | ((value & never_in_ir) != 0 ? ir : 0) |
-                                  versionr | ((value & never_in_sn_ir) != 0 ? sn_ir : 0) | (is_state ? 0 : sn_sr));
+    made.odd_in[value] = static_cast<std::uint8_t>(
+        ((value & never_in_mr) != 0 ? Tables::mr : 0) | ((value & never_in_ir) != 0 ? Tables::ir : 0) |
+        Tables::versionr | ((value & never_in_sn_ir) != 0 ? Tables::sn_ir : 0) | (is_state ? 0 : Tables::sn_sr));
   }
   return made;
 }();
 
-// Of a frame that reads registers: whether its data byte `i` is one that the chip never gives, or VERSIONR's.
-inline bool wants_a_look(const SeenFrame& frame, std::size_t i) {
-  const std::size_t at = frame.offset() + i;
-  if (at >= offsets) return false;
-  const std::uint8_t value = frame.miso[SeenFrame::header_bytes + i];
-  return (tables.at[frame.bsb() == 0 ? 0 : 1][at] & tables.odd_in[value]) != 0;
+inline std::uint8_t of_header(std::uint32_t header) {
+  return header < tables.of_header.size() ? tables.of_header[header] : std::uint8_t{0};
 }
 
-// Of a frame that reads registers: whether any of its data bytes may want a look.
-inline bool may_want_a_look(const SeenFrame& frame, std::size_t data_bytes) {
-  constexpr std::uint64_t in_common = 1ULL << MR | 1ULL << IR | 1ULL << VERSIONR;
-  constexpr std::uint64_t in_socket = 1ULL << Sn_IR | 1ULL << Sn_SR;
-  const std::uint64_t read = frame.offset() < offsets ? ((1ULL << data_bytes) - 1) << frame.offset() : 0;
-  return (read & (frame.bsb() == 0 ? in_common : in_socket)) != 0;
+// Whether the data byte `i` of a frame is one that the chip never gives, or VERSIONR's.
+inline bool wants_a_look(const SeenFrame& frame, std::size_t i) {
+  const std::uint8_t value = frame.miso[SeenFrame::header_bytes + i];
+  return (of_header(frame.header + static_cast<std::uint32_t>(i << 8)) & tables.odd_in[value]) != 0;
 }
+
+// Whether any of them may be.
+inline bool may_want_a_look(const SeenFrame& frame) { return (of_header(frame.header) & Tables::reaches) != 0; }
 
 }  // namespace wizloop::bus::judged

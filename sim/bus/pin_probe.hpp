@@ -34,6 +34,7 @@ class PinProbe final : public chip::SpiTarget, private chip::PinWitness {
   void select() override;
   void deselect() override;
   std::uint8_t exchange(std::uint8_t mosi) override;
+  bool is_chip() const override { return target_.is_chip(); }
   std::uint8_t next_miso() const override { return target_.next_miso(); }
   // Each byte is drawn at its own instant.
   std::size_t quiet_bytes() const override { return 0; }

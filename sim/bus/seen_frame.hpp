@@ -10,6 +10,7 @@ namespace wizloop::bus {
 struct SeenFrame {
   static constexpr std::size_t header_bytes = 3;
   static constexpr std::size_t kept_bytes = header_bytes + 8;
+  static constexpr std::uint32_t version_by_24_bits = 0x000039;  // where VERSIONR is if the address has 24 bits
 
   std::array<std::uint8_t, kept_bytes> mosi{};
   std::array<std::uint8_t, kept_bytes> miso{};
@@ -20,8 +21,6 @@ struct SeenFrame {
   bool reads_registers = false;
 
   std::uint16_t offset() const { return static_cast<std::uint16_t>(header >> 8); }
-  // 00 00 39: where VERSIONR would be if the address had 24 bits.
-  bool reads_24_bit_address() const { return header == 0x39; }
   std::uint8_t bsb() const { return static_cast<std::uint8_t>(header) >> 3; }
 };
 

@@ -17,7 +17,7 @@ SpiBus::SpiBus(EventQueue& queue, Budget& budget, chip::SpiTarget& target, const
       profile_{profile},
       world_{world},
       watch_{budget},
-      judge_{queue, findings, profile},
+      judge_{queue, findings, profile, target.is_chip()},
       sclk_{profile.sclk},
       spi_mode_{profile.spi_mode},
       select_cost_{profile.select},
@@ -37,7 +37,7 @@ void SpiBus::select() {
 
 void SpiBus::deselect() {
   target_.deselect();
-  judge_.on_deselect(hold_, watch_.frame());
+  judge_.on_deselect(watch_, hold_);
   pass(deselect_cost_, Account::select);
   on_frame_end();
 }
@@ -48,7 +48,7 @@ void SpiBus::on_frame_end() {
 }
 
 void SpiBus::pass_boundary() {
-  if (!watch_.in_frame()) return;
+  if (!watch_.in_frame()) return judge_.on_clocks_outside_frame();
   if (watch_.at_header_end()) return watch_.on_header_end();
   judge_.on_fixed_length_end(watch_.frame());
   on_frame_end();
@@ -69,6 +69,7 @@ void SpiBus::set_clock(Frequency sclk, int spi_mode) {
 void SpiBus::set_select_cost(Duration select, Duration deselect) {
   select_cost_ = select;
   deselect_cost_ = deselect;
+  judge_.set_select_cost(select, deselect);
   tell_timing();
 }
 
@@ -78,10 +79,8 @@ void SpiBus::tell_timing() {
 
 std::uint8_t SpiBus::exchange(std::uint8_t mosi) {
   const Duration gap = profile_.byte.gap;
-  if (watch_.at_boundary()) [[unlikely]] {
-    if (!watch_.in_frame()) judge_.on_clocks_outside_frame();
+  if (watch_.at_boundary()) [[unlikely]]
     pass_boundary();
-  }
   pass(byte_steps_.next(), Account::spi_clock);
   const std::uint8_t miso = target_.exchange(mosi);
   pass(gap, Account::byte_gap);
@@ -110,7 +109,7 @@ std::size_t SpiBus::move_bytes(const std::uint8_t* mosi, std::uint8_t* miso, std
   const Duration longest_byte = byte_steps_.shortest() + picoseconds(1) + gap;
   std::size_t done = 0;
   while (done < count) {
-    if (watch_.at_boundary()) [[unlikely]]
+    if (watch_.at_boundary() && watch_.in_frame()) [[unlikely]]
       pass_boundary();
     const Instant horizon = std::min(limit, queue_.quiet_until());
     const std::size_t quiet = std::min(count - done, target_.quiet_bytes());

@@ -43,7 +43,7 @@ class SpiBus {
   void select();
   void deselect();
   // Another device on the same SCLK, MOSI and MISO is selected or let go.
-  void other_select(bool low) { judge_.on_other_select(low); }
+  void other_select(bool low) { judge_.on_other_select(low, watch_.in_frame()); }
   // The platform's byte-wise call.
   std::uint8_t exchange(std::uint8_t mosi);
   // The platform's buffer call. `mosi` may be null (zeros), `miso` may be null (dropped). A board whose file prices no

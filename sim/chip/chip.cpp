@@ -245,7 +245,7 @@ std::uint8_t Chip::fetch_register(Block block, std::uint16_t offset) {
   return register_value(block, offset);
 }
 
-std::uint8_t Chip::register_value(Block block, std::uint16_t offset) {
+inline std::uint8_t Chip::register_value(Block block, std::uint16_t offset) {
   if (resetting()) return block.is_common() && offset == common::MR ? mr::RST : std::uint8_t{0};
   if (block.is_common()) return fetch_common(offset);
   if (block.is_socket_registers()) return fetch_socket(engine_.socket(block.socket()), offset);
@@ -258,7 +258,13 @@ std::uint8_t Chip::reserved_value() const {
                                                                                          : std::uint8_t{0xFF};
 }
 
-inline void Chip::touch_questions_behind(const Socket& socket, std::uint16_t offset) {
+inline void Chip::touch_questions_behind(Block block, std::uint16_t offset) {
+  if (block.is_common()) {
+    if (offset == common::VERSIONR) context_.latencies.touch(&Latencies::versionr_valid);
+    if (offset == common::PHYCFGR && !phy_.link()) context_.quirks.touch(Quirk::phycfgr_without_link);
+    return;
+  }
+  const Socket& socket = engine_.socket(block.socket());
   switch (offset) {
     case socket::Sn_SR:
       if (socket.resolving()) context_.quirks.touch(Quirk::status_while_resolving);
@@ -282,23 +288,22 @@ inline void Chip::touch_questions_behind(const Socket& socket, std::uint16_t off
   if (offset % 2 == 1 && halves_differ_) context_.quirks.touch(Quirk::wide_read);
 }
 
-inline void Chip::note_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
-  if (!holds_register(block, offset)) [[unlikely]] {
-    context_.quirks.touch(Quirk::reserved_read);
-    return judge_.on_reserved_read(block, offset);
-  }
-  if (block.is_socket_registers()) {
-    touch_questions_behind(engine_.socket(block.socket()), offset);
-  } else if (offset == common::VERSIONR) {
-    context_.latencies.touch(&Latencies::versionr_valid);
-  } else if (offset == common::PHYCFGR && !phy_.link()) {
-    context_.quirks.touch(Quirk::phycfgr_without_link);
-  }
-  judge_.on_register_read(block, offset, value);
+// In two parts, so that polls do not pay for what the rest has to do.
+std::uint8_t Chip::read_register(Block block, std::uint16_t offset, std::uint8_t value, std::uint16_t next) {
+  if (!judge_.on_poll(block, offset, value)) return read_otherwise(block, offset, value, next);
+  touch_questions_behind(block, offset);
+  return fetch_register(block, next);
 }
 
-std::uint8_t Chip::read_register(Block block, std::uint16_t offset, std::uint8_t value, std::uint16_t next) {
-  note_register_read(block, offset, value);
+[[gnu::noinline]] std::uint8_t Chip::read_otherwise(Block block, std::uint16_t offset, std::uint8_t value,
+                                                    std::uint16_t next) {
+  if (holds_register(block, offset)) [[likely]] {
+    touch_questions_behind(block, offset);
+    judge_.on_register_read(block, offset, value);
+  } else {
+    context_.quirks.touch(Quirk::reserved_read);
+    judge_.on_reserved_read(block, offset);
+  }
   return fetch_register(block, next);
 }
 

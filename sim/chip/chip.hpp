@@ -135,7 +135,7 @@ class Chip final : public wire::FrameSink,
   void on_link_changed() override;
 
   void look_for_overlap(Instant first_bit, Instant last_bit);
-  void note_register_read(Block block, std::uint16_t offset, std::uint8_t value);
+  std::uint8_t read_otherwise(Block block, std::uint16_t offset, std::uint8_t value, std::uint16_t next);
   std::uint8_t register_value(Block block, std::uint16_t offset);
   std::uint8_t reserved_value() const;
   std::uint8_t shown_status(const Socket& socket) const;
@@ -144,7 +144,7 @@ class Chip final : public wire::FrameSink,
   std::uint8_t fetch_wide(const Socket& socket, std::uint16_t offset, std::uint16_t first);
   std::uint16_t wide_value(const Socket& socket, std::uint16_t first);
   Ring& ring_of(Block block);
-  void touch_questions_behind(const Socket& socket, std::uint16_t offset);
+  void touch_questions_behind(Block block, std::uint16_t offset);
   void write_common(std::uint16_t offset, std::uint8_t value);
   void write_socket(Socket& socket, std::uint16_t offset, std::uint8_t value);
   std::uint8_t sir() const;

@@ -180,6 +180,7 @@ void Judge::on_reset_pin(bool high) {
   early_access_.clear();
   early_access_told_ = false;
   access_ = {};
+  frame_log_->tells_each = true;
 }
 
 void Judge::on_reset() {
@@ -189,6 +190,7 @@ void Judge::on_reset() {
     of.socket = socket;
   }
   access_ = {};
+  torn_.reset();
   was_reset_ = true;
   wants_interrupts_ = false;
   intn_low_since_ = lease_due_ = Instant::max();
@@ -213,14 +215,17 @@ void Judge::on_interrupts(std::uint8_t sir, bool asserted) {
 
 // SPI ----------------------------------------------------------------------------------------------------------------
 
-void Judge::on_bad_frame(std::size_t header_bytes, std::size_t data_bytes) {
+void Judge::on_deselect(std::size_t header_bytes, std::size_t data_bytes) {
   if (context_.queue.now() < no_access_before_) {
     if (!rstn_low_) context_.quirks.touch(Quirk::spi_before_pll);
     if (!std::exchange(early_access_told_, false)) add_early_access();
-  } else {
+    return;
+  }
+  if (header_bytes == 1 || header_bytes == 2) {
     add(Rule::header_cut_short, fmt::format("SCSn rose after {} of 3 header bytes{}", header_bytes,
                                             data_bytes > 0 ? fmt::format(", behind {} data bytes", data_bytes) : ""));
   }
+  frame_log_->tells_each = torn_.any() || watches_masked();
 }
 
 void Judge::on_ignored_bytes() {
@@ -258,7 +263,7 @@ void Judge::on_register_write(Block block, std::uint16_t offset, std::uint8_t va
   } else if (block.is_common()) {
     on_common_write(offset, value);
   } else {
-    use_counters(watched(*socket));
+    use_counters(static_cast<std::size_t>(socket->number));
     on_socket_write(*socket, offset, value);
   }
 }
@@ -331,14 +336,20 @@ void Judge::on_size_write(const Socket& socket, std::uint16_t offset, std::uint8
 
 // Polls --------------------------------------------------------------------------------------------------------------
 
-void Judge::note_progress() {
-  ++poll_epoch_;
-  progress_at_ = context_.queue.now();
-}
-
-void Judge::begin_poll(Poll& poll, Block block, std::uint16_t offset, std::uint8_t value) {
-  if (poll.value != value) note_progress();
-  poll = {value, 1, poll_epoch_};
+void Judge::on_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
+  Poll& poll = polls_[block.bsb][offset];
+  const bool of_counter = !block.is_common() && is_counter(offset);
+  const auto known = [&] {
+    return static_cast<std::uint32_t>(poll_epoch_) | (of_counter ? poll_of_counter : 0) | value;
+  };
+  if (of_counter) {
+    on_counter_read(block, offset, value);
+    if (poll.known == known() && --poll.reads_to_look != 0) return;
+  }
+  if (poll.known == known()) return check_poll(block, offset);
+  if (poll.value() != value) note_progress();
+  poll = {known(), limits::poll_reads - 1};
+  began_[block.row()][offset] = {context_.queue.now(), poll_epoch_};
   if (!block.is_common()) note_look(watched_[static_cast<std::size_t>(block.socket())], offset, value);
 }
 
@@ -348,9 +359,15 @@ void Judge::note_look(Watched& of, std::uint16_t offset, std::uint8_t value) {
   if (offset == socket::Sn_IR && (value & sn_ir::CON) != 0) of.connection_seen = true;
 }
 
-void Judge::check_poll(Block block, std::uint16_t offset, std::uint8_t value) {
-  const Duration polled = context_.queue.now() - progress_at_;
-  if (!is_awaited(block, offset, value)) return;
+void Judge::check_poll(Block block, std::uint16_t offset) {
+  constexpr std::uint32_t look_again = 32;  // reads; what nobody relies on may be polled for hours
+  Poll& poll = polls_[block.bsb][offset];
+  PollBegin& began = began_[block.row()][offset];
+  if (began.epoch != poll_epoch_) began = {context_.queue.now(), poll_epoch_};  // an epoch that looks like this one
+  poll.reads_to_look = look_again;
+  const Duration polled = context_.queue.now() - began.at;
+  const std::uint8_t value = poll.value();
+  if (polled < limits::poll_time || !is_awaited(block, offset, value)) return;
   const Socket* const socket = block.is_common() ? nullptr : watched_[static_cast<std::size_t>(block.socket())].socket;
   const bool retries = socket != nullptr && std::min(socket->tcp.deadline(), socket->arp.deadline()) != Instant::max();
   if (retries && polled < limits::poll_time_with_retries) return;

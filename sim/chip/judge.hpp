@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,7 +29,7 @@ class Judge {
   Judge& operator=(const Judge&) = delete;
 
   // What it looks at, told once: the frame on the pins, and each of the sockets.
-  void watch(const FrameLog& frame) { frame_log_ = &frame; }
+  void watch(FrameLog& frame) { frame_log_ = &frame; }
   void watch(const Socket& socket) { watched_[static_cast<std::size_t>(socket.number)].socket = &socket; }
 
   // Pins. The host restarts without the chip: whatever it had open is nobody's now.
@@ -45,28 +46,30 @@ class Judge {
     watch_masked(sir);
   }
 
-  // SPI. SCSn rises; `header_bytes` below 3 means that the frame was cut short.
-  void on_deselect(std::size_t header_bytes, std::size_t data_bytes) {
-    const bool cut_short = header_bytes == 1 || header_bytes == 2;
-    if (cut_short || context_.queue.now() < no_access_before_) [[unlikely]]
-      on_bad_frame(header_bytes, data_bytes);
-  }
+  // SPI. SCSn rises; `header_bytes` below 3 means that the frame was cut short. Of others it is told while it asks so,
+  // as of the headers of register blocks: FrameLog::tells_each.
+  void on_deselect(std::size_t header_bytes, std::size_t data_bytes);
   // Bytes went in while the chip was in reset.
   void on_ignored_bytes();
   // A header is in; its data are over, so many bytes from `offset` on, which was not folded into the ring yet.
   void on_data_begins(Block block, std::uint16_t offset, bool is_write) {
-    accessed_at_[block.row()] = context_.frame_began;
-    if (!block.is_common() && !block.is_socket_registers()) on_data_outside_registers(block, offset, is_write);
+    const bool is_buffer = block.is_tx_buffer() || block.is_rx_buffer();
+    if (frame_log_->tells_each || !is_buffer) [[unlikely]]
+      return on_told_data(block, offset, is_write);
+    on_buffer_data(block, offset, is_write);
   }
   void on_data_ends(std::size_t bytes) {
     if (access_.judged && bytes != 0) on_buffer_data_end(bytes);
   }
 
-  // Registers. A 16-bit register is two calls, high byte first. Reading where there is none is a call of its own.
-  void on_register_read(Block block, std::uint16_t offset, std::uint8_t value) {
-    if (!block.is_common() && is_counter(offset)) return on_counter_read(block, offset, value);
-    note_read(block, offset, value);
+  // Registers. A 16-bit register is two reads, high byte first. Most reads go on with a poll, of a register that
+  // exists, and this is all they cost; all others are told by one of the two calls that follow it.
+  bool on_poll(Block block, std::uint16_t offset, std::uint8_t value) {
+    if (offset >= poll_offsets) return false;
+    Poll& poll = polls_[block.bsb][offset];
+    return poll.known == (static_cast<std::uint32_t>(poll_epoch_) | value) && --poll.reads_to_look != 0;
   }
+  void on_register_read(Block block, std::uint16_t offset, std::uint8_t value);
   // A byte of a 16-bit register is made ready for MISO; `whole` is what the register holds then.
   void on_wide_fetch(std::uint16_t whole) { fetched_ = whole; }
   void on_reserved_read(Block block, std::uint16_t offset);
@@ -92,11 +95,21 @@ class Judge {
   void on_datagram(const Socket& socket, Bytes payload);
 
  private:
-  // Reads of one register byte; a first one, or one that brings news, begins a poll.
+  // Reads of one register byte; a first one, or one that brings news, begins a poll. One comparison tells a read that
+  // goes on with a poll from all others.
+  static constexpr std::uint16_t poll_offsets = 64;
+  static constexpr std::uint32_t poll_of_counter = 0x100, poll_epoch_step = 0x200;  // above the value
   struct Poll {
-    std::uint8_t value = 0;
-    std::uint32_t reads = 0;
-    std::uint32_t epoch = 0;
+    // The value, and above it the epoch, as far as there is room; marked where a byte of a counter was read, which
+    // wants more than this comparison.
+    std::uint32_t known = poll_of_counter;
+    std::uint32_t reads_to_look = 0;  // so many more, and it is time to look at the clock
+
+    std::uint8_t value() const { return static_cast<std::uint8_t>(known); }
+  };
+  struct PollBegin {
+    Instant at{};
+    std::uint64_t epoch = 0;
   };
 
   struct Watched {
@@ -122,7 +135,7 @@ class Judge {
     // A 16-bit counter under way: the host has its high byte.
     std::uint16_t counter_offset = 0;
     std::uint16_t counter_then = 0;  // its value when that byte was fetched
-    std::uint16_t torn_offset = 0;   // a mix that was read and not yet read again; 0: none
+    std::uint16_t torn_offset = 0;   // while `torn_`
     std::uint16_t torn_value = 0;
   };
 
@@ -141,33 +154,33 @@ class Judge {
   void add(Rule rule, std::string_view seen, const Socket* socket = nullptr);
 
   void add_early_access();
-  void on_bad_frame(std::size_t header_bytes, std::size_t data_bytes);
-  void on_data_outside_registers(Block block, std::uint16_t offset, bool is_write);
+  void on_told_data(Block block, std::uint16_t offset, bool is_write);
+  void on_buffer_data(Block block, std::uint16_t offset, bool is_write) {
+    access_.judged = access_.is_write = false;
+    note_progress();
+    // The host may read its TX data and use what is not in use as plain memory.
+    if (block.is_tx_buffer() != is_write) return;
+    const Socket& socket = *watched_[static_cast<std::size_t>(block.socket())].socket;
+    if (socket.status() != sn_sr::CLOSED) begin_access(socket, offset, is_write);
+  }
+  void begin_access(const Socket& socket, std::uint16_t offset, bool is_write);
   void on_buffer_data_end(std::size_t bytes);
   void finish_read(Watched& of, std::uint16_t start, std::size_t bytes);
   void on_read_from_start(Watched& of);
   void finish_write(Watched& of, std::uint16_t start, std::size_t bytes, bool into_used);
 
-  void note_progress();
+  void note_progress() { poll_epoch_ += poll_epoch_step; }
   bool is_awaited(Block block, std::uint16_t offset, std::uint8_t value) const;
-  // Unjudged registers cost no more than this.
-  void note_read(Block block, std::uint16_t offset, std::uint8_t value) {
-    Poll& poll = polls_[block.row()][offset];
-    if (poll.value != value || poll.epoch != poll_epoch_) return begin_poll(poll, block, offset, value);
-    if (++poll.reads >= limits::poll_reads && context_.queue.now() - progress_at_ >= limits::poll_time) [[unlikely]]
-      check_poll(block, offset, value);
-  }
-  void begin_poll(Poll& poll, Block block, std::uint16_t offset, std::uint8_t value);
   void note_look(Watched& of, std::uint16_t offset, std::uint8_t value);
-  void check_poll(Block block, std::uint16_t offset, std::uint8_t value);
+  void check_poll(Block block, std::uint16_t offset);
   // Both bytes of Sn_TX_FSR and of Sn_RX_RSR.
   static bool is_counter(std::uint16_t offset) {
     return offset / 2 == socket::Sn_TX_FSR / 2 || offset / 2 == socket::Sn_RX_RSR / 2;
   }
   void on_counter_read(Block block, std::uint16_t offset, std::uint8_t value);
-  void use_counters(Watched& of) {
-    if (of.torn_offset != 0) [[unlikely]]
-      add_torn_read(of);
+  void use_counters(std::size_t socket) {
+    if (torn_[socket]) [[unlikely]]
+      add_torn_read(watched_[socket]);
   }
   void add_torn_read(Watched& of);
 
@@ -182,6 +195,7 @@ class Judge {
 
   void watch_receive(Watched& of);
   void watch_masked(std::uint8_t sir);
+  bool watches_masked() const;
   void judge_masked();
   void arm(Instant at);
   void on_watch_timer();
@@ -189,15 +203,17 @@ class Judge {
   std::string lease_seen() const;
 
   Context& context_;
-  const FrameLog* frame_log_ = nullptr;
+  FrameLog* frame_log_ = nullptr;
   std::array<Watched, socket_count> watched_;
   std::uint16_t fetched_ = 0;
-  std::array<Instant, 1 + socket_count> accessed_at_{};  // by Block::row(): in a frame that began then
+  std::bitset<socket_count> torn_;  // a mix was read of it, and not yet read again
+  // By Block::row(): in a frame that began then. Kept only while an interrupt is masked, which is what it is for.
+  std::array<Instant, 1 + socket_count> accessed_at_{};
   BufferAccess access_;
 
-  std::array<std::array<Poll, 64>, 1 + socket_count> polls_{};  // by Block::row() and offset
-  std::uint32_t poll_epoch_ = 1;                                // moves with each sign of progress
-  Instant progress_at_{};
+  std::array<std::array<Poll, poll_offsets>, 32> polls_{};                     // by BSB and offset
+  std::array<std::array<PollBegin, poll_offsets>, 1 + socket_count> began_{};  // by Block::row() and offset
+  std::uint64_t poll_epoch_ = poll_epoch_step;                                 // moves with each sign of progress
 
   bool was_reset_ = false;  // since power-up; or that it was not has been told
   bool rstn_low_ = false;

@@ -19,10 +19,10 @@ std::size_t distance(std::uint16_t offset, std::uint16_t pointer, std::size_t ri
 // Counters that tear -------------------------------------------------------------------------------------------------
 
 void Judge::on_counter_read(Block block, std::uint16_t offset, std::uint8_t value) {
-  note_read(block, offset, value);
-  Watched& of = watched_[static_cast<std::size_t>(block.socket())];
+  const auto number = static_cast<std::size_t>(block.socket());
+  Watched& of = watched_[number];
   if (offset % 2 == 0) {
-    if (of.torn_offset == offset) of.torn_offset = 0;  // read again
+    if (torn_.any() && of.torn_offset == offset) torn_.reset(number);  // read again
     of.counter_offset = value == fetched_ >> 8 ? offset : std::uint16_t{0};
     of.counter_then = fetched_;
     return;
@@ -33,6 +33,8 @@ void Judge::on_counter_read(Block block, std::uint16_t offset, std::uint8_t valu
   const auto mix = static_cast<std::uint16_t>((of.counter_then & 0xFF00) | value);
   // What it was at either end of the reading is a right answer, however it came about.
   if (mix == of.counter_then || mix == fetched_ || value != (fetched_ & 0xFF)) return;
+  torn_.set(number);
+  frame_log_->tells_each = true;  // whether it goes on to use them
   of.torn_offset = counter;
   of.torn_value = mix;
 }
@@ -40,7 +42,7 @@ void Judge::on_counter_read(Block block, std::uint16_t offset, std::uint8_t valu
 // Firmware goes on with what it has read.
 void Judge::add_torn_read(Watched& of) {
   const std::uint16_t counter = of.torn_offset;
-  of.torn_offset = 0;
+  torn_.reset(static_cast<std::size_t>(of.socket->number));
   add(Rule::torn_read,
       fmt::format("S{} {} read as 0x{:04X}, which it never was", of.socket->number, socket_register_at(counter)->name,
                   of.torn_value),
@@ -49,20 +51,24 @@ void Judge::add_torn_read(Watched& of) {
 
 // Data ---------------------------------------------------------------------------------------------------------------
 
-void Judge::on_data_outside_registers(Block block, std::uint16_t offset, bool is_write) {
-  access_.judged = access_.is_write = false;
-  if (block.is_reserved()) return add(Rule::reserved_block, fmt::format("BSB {}", block.bsb));
-  const bool is_tx = block.is_tx_buffer();
-  note_progress();
-  const auto number = static_cast<std::size_t>(block.socket());
-  const Socket& socket = *watched_[number].socket;
-  use_counters(watched_[number]);
-  // The host may read its TX data and use what is not in use as plain memory.
-  const std::size_t size = (is_tx ? context_.tx_memory : context_.rx_memory).ring(socket.number).size();
-  if (is_tx != is_write || size == 0 || socket.status() == sn_sr::CLOSED) return;
+// While more than most frames have to say is wanted; and of a reserved block.
+void Judge::on_told_data(Block block, std::uint16_t offset, bool is_write) {
+  accessed_at_[block.row()] = context_.frame_began;
+  if (block.is_common() || block.is_socket_registers()) return;
+  if (block.is_reserved()) {
+    access_.judged = access_.is_write = false;
+    return add(Rule::reserved_block, fmt::format("BSB {}", block.bsb));
+  }
+  use_counters(static_cast<std::size_t>(block.socket()));
+  on_buffer_data(block, offset, is_write);
+}
+
+void Judge::begin_access(const Socket& socket, std::uint16_t offset, bool is_write) {
+  const std::size_t size = (is_write ? context_.tx_memory : context_.rx_memory).ring(socket.number).size();
+  if (size == 0) return;
   const bool into_used =
-      is_tx && distance(offset, socket.tx_wr, size) >= size - std::min<std::size_t>(socket.tx_used(), size);
-  access_ = {true, is_write, into_used, number, offset, 0};
+      is_write && distance(offset, socket.tx_wr, size) >= size - std::min<std::size_t>(socket.tx_used(), size);
+  access_ = {true, is_write, into_used, static_cast<std::size_t>(socket.number), offset, 0};
 }
 
 void Judge::on_buffer_data_end(std::size_t bytes) {

@@ -19,10 +19,15 @@ void Judge::watch_masked(std::uint8_t sir) {
       of.masked_since = Instant::max();
     } else if ((causes & ~of.masked_causes) != 0) {
       of.masked_since = context_.queue.now();
+      frame_log_->tells_each = true;
       arm(of.masked_since + limits::interrupt_unserved);
     }
     of.masked_causes = causes;
   }
+}
+
+bool Judge::watches_masked() const {
+  return std::ranges::any_of(watched_, [](const Watched& of) { return of.masked_since != Instant::max(); });
 }
 
 void Judge::judge_masked() {

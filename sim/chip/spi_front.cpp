@@ -25,7 +25,10 @@ void SpiFront::select() {
 void SpiFront::deselect() {
   commit_pending();
   if (selected_ && phase_ == FramePhase::data) finish_data();
-  if (selected_) access_.note_deselect(std::min<std::size_t>(static_cast<std::size_t>(phase_), 3), data_bytes_);
+  const bool cut_short = phase_ == FramePhase::address_low || phase_ == FramePhase::control;
+  if (selected_ && (cut_short || log_.tells_each)) [[unlikely]] {
+    access_.note_deselect(std::min<std::size_t>(static_cast<std::size_t>(phase_), 3), data_bytes_);
+  }
   forget_frame();
 }
 
@@ -128,7 +131,7 @@ void SpiFront::begin_data(std::uint8_t control) {
   fixed_left_ = (control & 0x03) == 0 ? 0 : fixed_length(control & 0x03);
   is_buffer_ = block_.is_tx_buffer() || block_.is_rx_buffer();
   ring_ = is_buffer_ ? &access_.ring(block_) : nullptr;
-  access_.note_data_begins(block_, address_, is_write_);
+  if (is_buffer_ || block_.is_reserved() || log_.tells_each) access_.note_data_begins(block_, address_, is_write_);
   bytes_before_ = data_bytes_;
   phase_ = FramePhase::data;
   write_miso_ = writes_show_;

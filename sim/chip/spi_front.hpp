@@ -41,6 +41,7 @@ inline bool holds_register(Block block, std::uint16_t offset) {
 struct FrameLog {
   std::array<std::uint8_t, 3 + 8> mosi{};  // header and data
   std::size_t count = 0;                   // of the bytes kept; 0 while SCSn is high
+  bool tells_each = false;                 // who explains asks for all frames: see BlockAccess::note_data_begins()
 
   bool writes_tx_buffer() const { return count == 3 && (mosi[2] & 0x1C) == 0x14; }  // BSB n*4+2, RWB
 };
@@ -57,7 +58,8 @@ class BlockAccess {
   virtual Ring& ring(Block block) = 0;
   // SCSn falls; a header is in; the data of a buffer block are over, so many bytes from the header's offset on; SCSn
   // rises, with fewer than three header bytes if the frame was cut short. With fixed lengths several frames may follow
-  // one select.
+  // one select. Where nothing is amiss most frames tell nothing, and are quicker for it: the header of a register
+  // block, and the end of a frame that was not cut short, need to be told only while FrameLog::tells_each.
   virtual void note_select() = 0;
   virtual void note_data_begins(Block block, std::uint16_t offset, bool is_write) = 0;
   virtual void note_data_ends(std::size_t bytes) = 0;
@@ -79,7 +81,7 @@ class Front : public SpiTarget {
   virtual void let_select_go() = 0;
   // Held in reset: MISO stays 0 and nothing takes effect. Afterwards a frame begins, wherever SCSn is.
   virtual void set_held_in_reset(bool held) = 0;
-  virtual const FrameLog& frame_log() const = 0;
+  virtual FrameLog& frame_log() = 0;
 
  protected:
   ~Front() = default;
@@ -92,12 +94,13 @@ class SpiFront final : public Front {
   void select() override;
   void deselect() override;
   void let_select_go() override;
+  bool is_chip() const override { return true; }
   std::uint8_t exchange(std::uint8_t mosi) override;
   std::uint8_t next_miso() const override { return selected_ && !held_in_reset_ ? next_miso_ : std::uint8_t{0}; }
   std::size_t quiet_bytes() const override;
   void exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) override;
 
-  const FrameLog& frame_log() const override { return log_; }
+  FrameLog& frame_log() override { return log_; }
   void set_held_in_reset(bool held) override {
     held_in_reset_ = held;
     ignored_bytes_ = 0;

@@ -15,6 +15,9 @@ class SpiTarget {
   // One byte each way. The MISO byte was fetched at the last edge of the byte before.
   virtual std::uint8_t exchange(std::uint8_t mosi) = 0;
 
+  // The chip itself, with nothing in between that could change what is on the wires.
+  virtual bool is_chip() const { return false; }
+
   // What MISO shows during the byte that comes next.
   virtual std::uint8_t next_miso() const = 0;
 

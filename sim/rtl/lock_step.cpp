@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::size_t edges_kept = std::size_t{1} << 18;  // 16 KiB at the pins
 
+// What a front tells in any case; the rest it may keep to itself (chip::FrameLog::tells_each).
+bool must_be_told(chip::Block block) { return !block.is_common() && !block.is_socket_registers(); }
+bool is_cut_short(std::size_t header_bytes) { return header_bytes == 1 || header_bytes == 2; }
+
 std::string name_of(chip::Block block) {
   if (block.is_common()) return "common";
   if (block.is_reserved()) return fmt::format("reserved block {}", block.bsb);
@@ -102,7 +106,10 @@ void LockStep::Tap::note_select() {
 }
 
 void LockStep::Tap::note_data_begins(chip::Block block, std::uint16_t offset, bool is_write) {
-  fronts_.done_.push_back({.kind = Access::Kind::data_begins, .block = block, .offset = offset, .is_write = is_write});
+  if (must_be_told(block)) {
+    fronts_.done_.push_back(
+        {.kind = Access::Kind::data_begins, .block = block, .offset = offset, .is_write = is_write});
+  }
   chip_.note_data_begins(block, offset, is_write);
 }
 
@@ -112,7 +119,9 @@ void LockStep::Tap::note_data_ends(std::size_t bytes) {
 }
 
 void LockStep::Tap::note_deselect(std::size_t header_bytes, std::size_t data_bytes) {
-  fronts_.done_.push_back({.kind = Access::Kind::deselect, .count = header_bytes, .data_bytes = data_bytes});
+  if (is_cut_short(header_bytes)) {
+    fronts_.done_.push_back({.kind = Access::Kind::deselect, .count = header_bytes, .data_bytes = data_bytes});
+  }
   chip_.note_deselect(header_bytes, data_bytes);
 }
 
@@ -143,6 +152,7 @@ chip::Ring& LockStep::Shadow::ring(chip::Block block) {
 void LockStep::Shadow::note_select() { fronts_.expect({.kind = Access::Kind::select}); }
 
 void LockStep::Shadow::note_data_begins(chip::Block block, std::uint16_t offset, bool is_write) {
+  if (!must_be_told(block)) return;
   fronts_.expect({.kind = Access::Kind::data_begins, .block = block, .offset = offset, .is_write = is_write});
 }
 
@@ -151,6 +161,7 @@ void LockStep::Shadow::note_data_ends(std::size_t bytes) {
 }
 
 void LockStep::Shadow::note_deselect(std::size_t header_bytes, std::size_t data_bytes) {
+  if (!is_cut_short(header_bytes)) return;
   fronts_.expect({.kind = Access::Kind::deselect, .count = header_bytes, .data_bytes = data_bytes});
 }
 

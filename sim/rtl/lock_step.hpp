@@ -44,7 +44,7 @@ class LockStep final : public chip::PinFront {
 
   void let_select_go() override;
   void set_held_in_reset(bool held) override;
-  const chip::FrameLog& frame_log() const override { return reference_.frame_log(); }
+  chip::FrameLog& frame_log() override { return reference_.frame_log(); }
 
   void begin_byte() override { rtl_.begin_byte(); }
   bool clock_bit(int bit, bool mosi) override;

@@ -61,7 +61,7 @@ class VerilatedFront final : public chip::PinFront {
 
   void let_select_go() override;
   void set_held_in_reset(bool held) override;
-  const chip::FrameLog& frame_log() const override { return log_; }
+  chip::FrameLog& frame_log() override { return log_; }
 
   void set_timing(const chip::PinTiming& timing) override;
   void begin_byte() override;

@@ -21,6 +21,7 @@ class SpiRecorder final : public chip::SpiTarget, public wire::FrameSink, public
   void select() override;
   void deselect() override;
   std::uint8_t exchange(std::uint8_t mosi) override;
+  bool is_chip() const override { return target_.is_chip(); }
   std::uint8_t next_miso() const override { return target_.next_miso(); }
   std::size_t quiet_bytes() const override { return target_.quiet_bytes(); }
   void exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) override;

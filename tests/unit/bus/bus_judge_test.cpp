@@ -21,7 +21,9 @@ class ScriptedTarget final : public chip::SpiTarget {
  public:
   std::vector<std::uint8_t> miso;
   std::size_t at = 0;
+  bool chip = false;
 
+  bool is_chip() const override { return chip; }
   void select() override { at = 0; }
   void deselect() override {}
   std::uint8_t exchange(std::uint8_t) override { return at < miso.size() ? miso[at++] : std::uint8_t{0}; }
@@ -90,7 +92,7 @@ TEST_F(BusJudgeTest, ModesOneAndTwoCannotWork) {
   for (const int mode : {0, 1, 2, 3}) {
     Findings found;
     profile.spi_mode = mode;
-    const BusJudge judge{queue, found, profile};
+    const BusJudge judge{queue, found, profile, false};
     EXPECT_EQ(found.all().empty(), mode == 0 || mode == 3) << mode;
   }
 }
@@ -115,6 +117,18 @@ TEST_F(BusJudgeTest, SelectHighOf30NanosecondsIsLongEnough) {
   frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
   frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
   EXPECT_THAT(findings.all(), IsEmpty());
+}
+
+TEST_F(BusJudgeTest, SelectHighIsWatchedOnceFirmwareSelectsFaster) {
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  bus().set_select_cost(20ns, 9ns);
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  EXPECT_THAT(findings.all(), IsEmpty());
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  EXPECT_THAT(seen(Rule::select_high_too_short), ElementsAre("SCSn high for 29000 ps, at least 30000 ps"));
+  bus().set_select_cost(20ns, 10ns);  // SCSn has been high for 9 ns
+  for (int i = 0; i < 3; ++i) frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  EXPECT_EQ(findings.all()[0].count, 2U);
 }
 
 TEST_F(BusJudgeTest, SetUpOfSelectCountsTheHalfPeriodOfModeZero) {
@@ -175,6 +189,15 @@ TEST_F(BusJudgeTest, TwoSelectsLowAreFoundWhicheverFellLast) {
   bus().other_select(true);
   EXPECT_THAT(seen(Rule::two_selects_low), SizeIs(2));
   EXPECT_EQ(seen(Rule::two_selects_low)[1], "another device was selected while SCSn of the W5500 was low");
+}
+
+TEST_F(BusJudgeTest, OfTheChipItselfOnlyVersionrIsLookedAt) {
+  target.chip = true;
+  frame({0x00, 0x39, 0x01, 0x00}, {0x00, 0x00, 0x00, 0x00});
+  frame({0x00, 0x00, 0x39, 0x00}, {0x01, 0x02, 0x03, 0x55});
+  EXPECT_THAT(seen(Rule::wrong_version), SizeIs(2));
+  frame({0x00, 0x03, 0x08, 0x00}, {0x01, 0x02, 0x03, 0xFF});
+  EXPECT_THAT(seen(Rule::reserved_bits_read), IsEmpty());
 }
 
 TEST_F(BusJudgeTest, AWrongVersionIsDecodedToItsCause) {

@@ -1,6 +1,7 @@
 // Stands in for sim/bus/bus_judge.hpp in a build that judges nothing (WIZLOOP_JUDGES=OFF); see tests/bench/README.md.
 #pragma once
 
+#include "sim/bus/poll_watch.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/bus/seen_frame.hpp"
 #include "sim/core/event_queue.hpp"
@@ -10,13 +11,14 @@ namespace wizloop::bus {
 
 class BusJudge {
  public:
-  BusJudge(EventQueue&, Findings&, const BoardProfile&) {}
+  BusJudge(EventQueue&, Findings&, const BoardProfile&, bool) {}
 
   void set_clock(Frequency, int) {}
+  void set_select_cost(Duration, Duration) {}
   void on_select() {}
-  void on_deselect(Duration, const SeenFrame&) {}
+  void on_deselect(const PollWatch&, Duration) {}
   void on_fixed_length_end(const SeenFrame&) {}
-  void on_other_select(bool) {}
+  void on_other_select(bool, bool) {}
   void on_clocks_outside_frame() {}
 };
 

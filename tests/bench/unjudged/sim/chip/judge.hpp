@@ -18,7 +18,7 @@ class Judge {
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
-  void watch(const FrameLog&) {}
+  void watch(FrameLog&) {}
   void watch(const Socket&) {}
 
   void on_reset_pin(bool) {}
@@ -32,6 +32,7 @@ class Judge {
   void on_data_begins(Block, std::uint16_t, bool) {}
   void on_data_ends(std::size_t) {}
 
+  bool on_poll(Block, std::uint16_t, std::uint8_t) { return false; }
   void on_register_read(Block, std::uint16_t, std::uint8_t) {}
   void on_wide_fetch(std::uint16_t) {}
   void on_reserved_read(Block, std::uint16_t) {}
