@@ -1,18 +1,34 @@
-"""What judging costs: host time of the simulator with judges and without, case by case.
+"""What judging costs: the simulator with judges and without, case by case.
 
-    ci/judging
+    ci/judging             # host time: wants an idle machine
+    ci/judging counts      # instructions of each frame, by valgrind: the same on any machine, however busy
 
-Runs two builds of speed_bench in turn, so that a machine that slows down slows both, and compares the fastest run of
-each, since whatever disturbs a run makes it slower.
+Times are of two builds of speed_bench, run in turn so that a machine that slows down slows both; it is the fastest run
+of each that counts, since whatever disturbs a run makes it slower.
 """
 
+import collections
 import json
+import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 
 ROUNDS = 9
 # Frames of one register; bytes; buffer frames of 2 KiB; whole runs.
 CASES = "register_frames|spi_bytes|end_to_end"
+
+# What a frame is to the driver, and in which case it makes them.
+FRAMES = {
+    "register read": ("register_frames", "w5500::ByteBus::read("),
+    "2 KiB read by bytes": ("spi_bytes/byte", "w5500::ByteBus::read("),
+    "2 KiB written by bytes": ("spi_bytes/byte", "w5500::ByteBus::write("),
+    "2 KiB read in bursts": ("spi_bytes/burst", "w5500::BurstBus::read("),
+    "2 KiB written in bursts": ("spi_bytes/burst", "w5500::BurstBus::write("),
+    "2 KiB read by DMA": ("spi_bytes/dma", "w5500::DmaBus::read("),
+    "2 KiB written by DMA": ("spi_bytes/dma", "w5500::DmaBus::write("),
+}
 
 
 def run(program):
@@ -23,16 +39,57 @@ def run(program):
     return {case["name"]: case["cpu_time"] * units[case["time_unit"]] for case in report["benchmarks"]}
 
 
-def main(judged, unjudged):
+def times(programs):
     fastest = ({}, {})
     for _ in range(ROUNDS):
-        for program, times in zip((judged, unjudged), fastest):
+        for program, of in zip(programs, fastest):
             for case, time in run(program).items():
-                times[case] = min(time, times.get(case, time))
-    print(f"{'case':24}{'judged, ns':>14}{'not, ns':>14}{'costs':>9}")
-    for case, time in fastest[0].items():
-        without = fastest[1][case]
-        print(f"{case:24}{time:14.1f}{without:14.1f}{time / without - 1:>+9.1%}")
+                of[case] = min(time, of.get(case, time))
+    return fastest
+
+
+def profile(program, case):
+    """Of each function: how often it was called, and the instructions spent in these calls."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "callgrind"
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
+        command += [program, f"--benchmark_filter={case}$", "--benchmark_min_time=0.1"]
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        lines = out.read_text(errors="replace").splitlines()
+    names, calls, spent = {}, collections.Counter(), collections.Counter()
+    callee, calls_here = None, None
+    for line in lines:
+        # A name stands behind its number where that comes for the first time; the line after calls= has the cost.
+        if function := re.match(r"(c?)fn=\((\d+)\)(?: (.+))?", line):
+            if function[3]:
+                names[function[2]] = function[3]
+            if function[1]:
+                callee = function[2]
+        elif line.startswith("calls="):
+            calls_here = int(line.removeprefix("calls=").split()[0])
+        elif calls_here is not None:
+            calls[callee] += calls_here
+            spent[callee] += int(line.split()[1])
+            calls_here = None
+    return {name: (calls[number], spent[number]) for number, name in names.items() if calls[number]}
+
+
+def counts(programs):
+    found = ({}, {})
+    for program, of in zip(programs, found):
+        profiles = {case: profile(program, case) for case, _ in FRAMES.values()}
+        for frame, (case, function) in FRAMES.items():
+            calls, spent = next(cost for name, cost in profiles[case].items() if name.startswith(function))
+            of[frame] = spent / calls
+    return found
+
+
+def main(what, judged, unjudged):
+    with_judges, without = {"times": times, "counts": counts}[what]((judged, unjudged))
+    unit = {"times": "ns", "counts": "instr."}[what]
+    print(f"{'case':26}{f'judged, {unit}':>18}{f'not, {unit}':>18}{'costs':>9}")
+    for case, cost in with_judges.items():
+        print(f"{case:26}{cost:18.1f}{without[case]:18.1f}{cost / without[case] - 1:>+9.1%}")
 
 
 if __name__ == "__main__":
