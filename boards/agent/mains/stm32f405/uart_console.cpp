@@ -1,5 +1,6 @@
 #include "uart_console.hpp"
 
+#include "../receive_ring.hpp"
 #include "drivers/ports/stm32f405/registers.hpp"
 
 namespace agent {
@@ -7,11 +8,7 @@ namespace {
 
 using stm32f405::bit;
 
-constexpr uint16_t ring_bytes = 1024;  // a power of two, so that the indices wrap by themselves
-volatile uint8_t ring[ring_bytes];
-volatile uint16_t written = 0;  // by the interrupt; both count on and wrap at 65536
-volatile uint16_t taken = 0;
-volatile bool overrun = false;
+ReceiveRing<uint16_t, 1024> ring;
 
 constexpr uint32_t rx_overrun = bit(3), rx_not_empty = bit(5), tx_empty = bit(7);
 
@@ -32,14 +29,7 @@ void UartConsole::begin(uint32_t baud) {
   stm32f405::NVIC_ISER1() = bit(interrupt - 32);
 }
 
-size_t UartConsole::read(uint8_t* data, size_t count) {
-  size_t got = 0;
-  while (got < count && taken != written) {
-    data[got++] = ring[taken % ring_bytes];
-    taken = static_cast<uint16_t>(taken + 1);
-  }
-  return got;
-}
+size_t UartConsole::read(uint8_t* data, size_t count) { return ring.take(data, count); }
 
 void UartConsole::write(const uint8_t* data, size_t count) {
   for (; count != 0; --count) {
@@ -49,15 +39,11 @@ void UartConsole::write(const uint8_t* data, size_t count) {
   }
 }
 
-bool UartConsole::take_overrun() {
-  if (!overrun) return false;
-  overrun = false;  // one that comes in between is told with this one
-  return true;
-}
+bool UartConsole::take_overrun() { return ring.take_overrun(); }
 
 void UartConsole::wait(uint32_t timeout_us) {
   const uint32_t start = port_.now_us();
-  while (taken == written && port_.now_us() - start < timeout_us) {
+  while (ring.empty() && port_.now_us() - start < timeout_us) {
   }
 }
 
@@ -67,12 +53,6 @@ extern "C" void on_usart1() {
   using namespace agent;
   const uint32_t status = stm32f405::USART1().SR;
   const auto byte = static_cast<uint8_t>(stm32f405::USART1().DR);
-  if ((status & rx_overrun) != 0) overrun = true;
-  if ((status & rx_not_empty) == 0) return;
-  if (static_cast<uint16_t>(written - taken) == ring_bytes) {
-    overrun = true;
-    return;
-  }
-  ring[written % ring_bytes] = byte;
-  written = static_cast<uint16_t>(written + 1);
+  if ((status & rx_overrun) != 0) ring.lose();
+  if ((status & rx_not_empty) != 0) ring.put(byte);
 }
