@@ -96,6 +96,16 @@ def test_a_board_is_added_by_its_address(wizloop, file, board):
     assert str(added.address) == f"serial:{board.device}@9600"
 
 
+def test_a_board_is_added_with_what_is_around_it(wizloop, file, board):
+    address = f"serial:{board.device}"
+    around = ["--control", "127.0.0.1:7000", "--host-ip"]
+    assert wizloop("board", "add", "b1", address, *around, "here", "--inventory", file)[0] == 2
+    assert wizloop("board", "add", "b1", address, *around, "10.0.0.2", "--inventory", file)[0] == 0
+    (added,) = inventory.load(file).boards
+    assert added.surroundings.host_ip == "10.0.0.2"
+    assert added.surroundings.power is not None and added.surroundings.cable is not None
+
+
 def test_a_board_is_looked_for_and_written_under_a_name_that_stays(wizloop, file, board, monkeypatch):
     there = [SimpleNamespace(device=board.device, serial_number="A5069RR4", location="1-1")]
     monkeypatch.setattr(list_ports, "comports", lambda: there)

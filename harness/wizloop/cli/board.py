@@ -188,6 +188,10 @@ def add(
         str | None, typer.Argument(help="serial:PORT[@BAUD] or tcp:HOST:PORT; default: looks for it.")
     ] = None,
     baud: Annotated[int, typer.Option(metavar="N", help="With which serial ports are looked through.")] = 115_200,
+    control: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="The control port of `wizloop serve` that serves it.")
+    ] = "",
+    host_ip: Annotated[str, typer.Option(metavar="IP", help="By which the board reaches this machine.")] = "",
     inventory: InventoryOption = None,
 ) -> None:
     """Find a board that runs the agent, and write its entry: under a name of its port that stays."""
@@ -200,8 +204,8 @@ def add(
         raise UsageError(f"{loaded.file} has a board {name} already")
     found, profile = _asked(address) if address else _looked_for(baud, {board.address for board in loaded.boards})
     entry = f'[[board]]\nname = "{name}"\naddress = {json_text.dumps(str(found))}\n'
-    if profile:
-        entry += f'profile = "{profile}"\n'
+    for key, value in (("profile", profile), ("control", control), ("host_ip", host_ip)):
+        entry += f"{key} = {json_text.dumps(value)}\n" if value else ""
     before = loaded.file.read_text(encoding="utf-8") if loaded.file.exists() else ""
     text = before + ("\n" if before else "") + entry
     inventories.parse(text, loaded.file)  # what is written can be read
