@@ -58,7 +58,8 @@ Result<std::unique_ptr<ModelReplay>> ModelReplay::create(
   for (const auto* given : {&head.settings, &settings}) {
     for (const auto& [name, value] : *given) {
       if (!is_chip_setting(name)) {
-        return Error{fmt::format("{} is no setting of the chip; a replay takes chip.OPTION and fault.chip_NAME", name)};
+        return Error{fmt::format(
+            "{} is no setting of the chip; a replay takes chip.OPTION, fault.chip_NAME and link.partner", name)};
       }
       if (const auto applied = apply_setting(setup, name, value); !applied) return applied.error();
     }

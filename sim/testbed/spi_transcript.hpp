@@ -40,7 +40,7 @@ namespace wizloop::testbed {
 struct TranscriptHead {
   std::string board;
   std::uint64_t seed = 1;
-  std::vector<std::pair<std::string, std::string>> settings;  // of the chip: chip.OPTION, fault.chip_NAME
+  std::vector<std::pair<std::string, std::string>> settings;  // of the chip: chip.OPTION, fault.chip_NAME, link.partner
   std::string note;
 };
 

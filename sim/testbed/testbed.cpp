@@ -54,7 +54,7 @@ std::string_view setting_prefix(std::string_view name) {
 }
 
 bool is_chip_setting(std::string_view name) {
-  return name.starts_with(chip_prefix) || name.starts_with(chip_fault_prefix);
+  return name.starts_with(chip_prefix) || name.starts_with(chip_fault_prefix) || name.starts_with(link_prefix);
 }
 
 namespace {

@@ -83,7 +83,8 @@ std::string_view setting_prefix(std::string_view name);
 Result<std::monostate> apply_setting(TestbedSetup& setup, std::string_view name, std::string_view value,
                                      Origin origin = Origin::command);
 
-// Whether this setting, known to apply_setting(), is about what the chip does inside: a replay of its pins repeats it.
+// Whether this setting, known to apply_setting(), is about what the chip does inside, such as what its PHY negotiates
+// with link.partner: a replay of its pins repeats it.
 bool is_chip_setting(std::string_view name);
 
 class Testbed final : private bus::AwaitedSource {

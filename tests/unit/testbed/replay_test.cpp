@@ -82,7 +82,8 @@ TEST_F(ReplayTest, ACableAndWiresWithFaultsAreEqualToo) {
                                                                      {"fault.link_unplug", "from=20ms,until=40ms"},
                                                                      {"fault.spi_flip", "nth=5000"},
                                                                      {"fault.chip_sendok_late", "nth=3"},
-                                                                     {"chip.quirk.psh", "last_segment"}}) {
+                                                                     {"chip.quirk.psh", "last_segment"},
+                                                                     {"link.partner", "10-half-negotiating"}}) {
     record("tcp_xmit", "wizloop", "byte", {{"total_bytes", "20000"}, {fault, how}});
     SCOPED_TRACE(fault);
     expect_equal();
