@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "Vspi_front_bench.h"
+#include "sim/core/limits.hpp"
 
 namespace wizloop::rtl {
 namespace {
