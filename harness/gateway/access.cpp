@@ -4,11 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+
+#include "sim/core/host_port.hpp"
 
 namespace wizloop::gateway {
 
@@ -30,19 +31,13 @@ Result<Endpoint> parse_endpoint(std::string_view text, std::string_view option) 
     return Error{fmt::format("{} {}: {}; expected HOST:PORT with a numeric address or localhost, as 127.0.0.1:7000",
                              option, text, why)};
   };
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return wrong("no port");
-  std::string_view host = text.substr(0, colon);
-  const std::string_view port_text = text.substr(colon + 1);
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
-  if (error != std::errc{} || end != port_text.data() + port_text.size()) return wrong("the port is not in 0 to 65535");
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (host == "localhost") host = "127.0.0.1";
+  const auto parts = split_host_port(text);
+  if (!parts) return wrong("no port from 0 to 65535");
+  const std::string_view host = parts->host == "localhost" ? "127.0.0.1" : parts->host;
   boost::system::error_code failed;
   const auto address = boost::asio::ip::make_address(std::string{host}, failed);
   if (failed) return wrong("the host is not an address");
-  return Endpoint{address, port};
+  return Endpoint{address, parts->port};
 }
 
 std::string to_string(const Endpoint& endpoint) {

@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "boards/agent/crc16.hpp"
+#include "sim/core/host_port.hpp"
 
 namespace wizloop::spi_bridge {
 namespace {
@@ -148,12 +149,12 @@ Result<std::unique_ptr<AgentChannel>> open_serial(std::string_view address, std:
 }
 
 Result<std::unique_ptr<AgentChannel>> open_tcp(std::string_view address, std::string_view rest) {
-  const std::size_t colon = rest.rfind(':');
-  if (colon == std::string_view::npos || colon == 0 || colon + 1 == rest.size()) return no_address(address);
+  const auto parts = split_host_port(rest);
+  if (!parts || parts->host.empty() || parts->port == 0) return no_address(address);
   auto channel = std::make_unique<StreamChannel<Tcp::socket>>();
   boost::system::error_code error;
   Tcp::resolver resolver{channel->io()};
-  const auto found = resolver.resolve(std::string{rest.substr(0, colon)}, std::string{rest.substr(colon + 1)}, error);
+  const auto found = resolver.resolve(std::string{parts->host}, std::to_string(parts->port), error);
   if (error) return cannot_open(address, error);
   const auto deadline = Clock::now() + longest_connect;
   channel->perform(deadline, [&](auto handler) { asio::async_connect(channel->stream(), found, handler); });

@@ -4,19 +4,20 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <charconv>
+
+#include "sim/core/host_port.hpp"
 
 namespace wizloop::peers {
 
 Result<Endpoint> parse_endpoint(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  const std::string_view host = colon == std::string_view::npos ? "" : text.substr(0, colon);
-  const std::string_view port = colon == std::string_view::npos ? text : text.substr(colon + 1);
-  Endpoint endpoint{boost::asio::ip::address_v4::loopback(), 0};
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
-  if (error != std::errc{} || end != port.data() + port.size()) {
+  // A port alone is one on loopback.
+  const std::string with_host = text.find(':') == std::string_view::npos ? fmt::format(":{}", text) : std::string{text};
+  const auto parts = split_host_port(with_host);
+  if (!parts) {
     return Error{fmt::format("\"{}\" is no endpoint, expected HOST:PORT or PORT, with a port from 0 to 65535", text)};
   }
+  Endpoint endpoint{boost::asio::ip::address_v4::loopback(), parts->port};
+  const std::string_view host = parts->host;
   if (host.empty()) return endpoint;
   boost::system::error_code failed;
   boost::asio::io_context io;
