@@ -53,6 +53,8 @@ class BusJudge {
   void on_clocks_outside_frame() {
     if (!other_selected_) add(Rule::clocks_without_select, "SCLK runs while SCSn is high");
   }
+  // What came back on MISO in a frame that is over; alone where edges are judged by whoever sees them.
+  void judge_values(const SeenFrame& frame);
 
  private:
   static constexpr std::uint32_t read_of_version = 0x003900, length_bits = 0x000003;  // VDM, or a fixed length
@@ -61,7 +63,6 @@ class BusJudge {
   void note_edges();
   void on_watched_select();
   void on_watched_deselect(const PollWatch& watch, Duration after_last_bit);
-  void judge_values(const SeenFrame& frame);
   void judge_value(const SeenFrame& frame, std::size_t i);
   void add_odd_socket_value(const SeenFrame& frame, int socket, std::uint8_t value, bool is_state);
   void judge_version(const SeenFrame& frame, std::uint8_t value);

@@ -8,6 +8,7 @@
 
 #include "sim/bus/seen_frame.hpp"
 #include "sim/chip/register_map.hpp"
+#include "sim/core/vcd_file.hpp"
 
 namespace wizloop::capi {
 namespace {
@@ -136,6 +137,28 @@ Instant Bed::next_stop() const {
   if (in_frame_ || delivering) return Instant::max();
   const Instant event = callbacks.on_intn != nullptr ? testbed_->queue().next_deadline() : Instant::max();
   return std::min(event, callbacks.on_tick != nullptr ? next_tick_ : Instant::max());
+}
+
+bus::SpiWires& Bed::wires() {
+  if (!wires_) wires_.emplace(testbed_->queue(), testbed_->chip(), testbed_->pins(), testbed_->findings());
+  return *wires_;
+}
+
+std::optional<Error> Bed::draw_wires(const char* file) {
+  auto opened = VcdFile::open(file, bus::PinWave::signals, name_);
+  if (!opened) return opened.error();
+  wave_ = std::make_unique<bus::PinWave>(std::move(opened).value(), WaveWindow{});
+  wires().draw(*wave_);
+  return std::nullopt;
+}
+
+std::optional<Error> Bed::finish_files() {
+  auto first = testbed_->finish_files();
+  if (wave_) {
+    auto error = wave_->close(testbed_->now());
+    if (!first) first = std::move(error);
+  }
+  return first;
 }
 
 bool Bed::pass(Duration& duration, Account account) {
@@ -279,8 +302,8 @@ Result<std::uint64_t> Bed::counter(std::string_view name) {
   testbed_->bus().settle();
   const net::Link& link = testbed_->link();
   std::vector<std::pair<std::string, std::uint64_t>> counters = {
-      {"spi_bytes", testbed_->bus().bytes()},
-      {"spi_frames", testbed_->bus().frames()},
+      {"spi_bytes", testbed_->bus().bytes() + (wires_ ? wires_->bytes() : 0)},
+      {"spi_frames", testbed_->bus().frames() + (wires_ ? wires_->frames() : 0)},
       {"frames_sent", link.counters(net::End::board).transmitted},
       {"frames_received", link.counters(net::End::host).delivered},
       {"records_dropped", testbed_->chip().records_dropped()},

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/bus/spi_wires.hpp"
 #include "sim/capi/pc_services.hpp"
 #include "sim/capi/station.hpp"
 #include "sim/capi/wizloop.h"
@@ -58,6 +59,13 @@ class Bed {
   bool wait_dma(Duration timeout);
   void abort_dma();
   bool dma_runs() const { return dma_runs_; }
+  // The wires as levels; from the first call on the host moves them by itself.
+  bus::SpiWires& wires();
+  bool draws_wires() const { return wave_ != nullptr; }
+  // The error says why the waveform cannot be written.
+  std::optional<Error> draw_wires(const char* file);
+  // Once, at the end.
+  std::optional<Error> finish_files();
   bool in_frame() const { return in_frame_; }
 
   // Time passes until `duration` is over, or until a callback is due: then false, and the rest is left in it.
@@ -129,6 +137,8 @@ class Bed {
   std::optional<PcServices> pc_;
   std::unique_ptr<TraceLines> trace_lines_;
 
+  std::optional<bus::SpiWires> wires_;
+  std::unique_ptr<bus::PinWave> wave_;
   bool in_frame_ = false;  // SCSn is low
   const void* frame_thread_ = nullptr;
   bool dma_runs_ = false;
@@ -147,8 +157,8 @@ class Bed {
   std::optional<std::string> hang_;
 };
 
-// A handle for a bed that was made in C++, whose maker may look behind it while C calls go through it. wizloop_destroy()
-// ends it.
+// A handle for a bed that was made in C++, whose maker may look behind it while C calls go through it.
+// wizloop_destroy() ends it.
 wizloop_t* handle_for(std::unique_ptr<Bed> bed);
 
 }  // namespace wizloop::capi

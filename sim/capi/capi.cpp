@@ -213,11 +213,7 @@ int too_much(std::size_t bytes) {
   return fail(WIZLOOP_E_ARGUMENT, fmt::format("a transfer of {} bytes, expected at most {}", bytes, most));
 }
 
-int sleep(Bed& bed, Turn& turn, std::uint64_t ns, Account account) {
-  if (ns > static_cast<std::uint64_t>(INT64_MAX / 1000)) {
-    return fail(WIZLOOP_E_ARGUMENT, fmt::format("{} ns is more than 106 days", ns));
-  }
-  Duration left = patience(bed, ns);
+int sleep_for(Bed& bed, Turn& turn, Duration left, Account account) {
   while (true) {
     const Instant before = bed.testbed().now();
     const Duration whole = left;
@@ -230,6 +226,20 @@ int sleep(Bed& bed, Turn& turn, std::uint64_t ns, Account account) {
   }
   make_callbacks(bed, turn);
   return WIZLOOP_OK;
+}
+
+int sleep(Bed& bed, Turn& turn, std::uint64_t ns, Account account) {
+  if (ns > static_cast<std::uint64_t>(INT64_MAX / 1000)) {
+    return fail(WIZLOOP_E_ARGUMENT, fmt::format("{} ns is more than 106 days", ns));
+  }
+  return sleep_for(bed, turn, patience(bed, ns), account);
+}
+
+int sleep_ps(Bed& bed, Turn& turn, std::uint64_t ps, Account account) {
+  if (ps > static_cast<std::uint64_t>(INT64_MAX)) {
+    return fail(WIZLOOP_E_ARGUMENT, fmt::format("{} ps is more than 106 days", ps));
+  }
+  return sleep_for(bed, turn, std::min(picoseconds(static_cast<std::int64_t>(ps)), bed.left()), account);
 }
 
 int bad_level(int level) { return fail(WIZLOOP_E_ARGUMENT, fmt::format("level {}, expected 0 or 1", level)); }
@@ -417,7 +427,7 @@ int wizloop_destroy(wizloop_t* handle) {
   if (handle->bed->delivering || handle->bed->runs > 0) {
     return fail(WIZLOOP_E_STATE, "firmware or a callback is still running");
   }
-  const auto error = handle->bed->testbed().finish_files();
+  const auto error = handle->bed->finish_files();
   handle->bed.reset();
   return error ? fail(*error) : WIZLOOP_OK;
 }
@@ -512,6 +522,28 @@ int wizloop_on_intn(wizloop_t* handle, wizloop_level_fn callback, void* context)
 }
 
 // SPI ----------------------------------------------------------------------------------------------------------------
+
+int wizloop_spi_levels(wizloop_t* handle, int scsn, int sclk, int mosi) {
+  for (const int level : {scsn, sclk, mosi}) {
+    if (level != 0 && level != 1) return bad_level(level);
+  }
+  return firmware(handle, [&](Bed& bed, Turn& turn) {
+    if (bed.dma_runs() || bed.in_frame()) return fail(WIZLOOP_E_STATE, "SCSn is low by wizloop_scsn()");
+    bus::SpiWires& wires = bed.wires();
+    wires.drive(scsn != 0, sclk != 0, mosi != 0);
+    if (scsn != 0) make_callbacks(bed, turn);
+    return (wires.miso() ? WIZLOOP_MISO : 0) | (bed.testbed().intn_low() ? 0 : WIZLOOP_INTN);
+  });
+}
+
+int wizloop_spi_wave(wizloop_t* handle, const char* file) {
+  if (file == nullptr) return fail(WIZLOOP_E_ARGUMENT, "file is NULL");
+  return outside(handle, [&](Bed& bed) {
+    if (bed.draws_wires()) return fail(WIZLOOP_E_STATE, "the pins are being drawn already");
+    const auto error = bed.draw_wires(file);
+    return error ? fail(*error) : WIZLOOP_OK;
+  });
+}
 
 int wizloop_spi_clock(wizloop_t* handle, uint32_t hz, int mode) {
   if (hz == 0) return fail(WIZLOOP_E_ARGUMENT, "SCLK of 0 Hz");
@@ -625,6 +657,10 @@ uint64_t wizloop_now_ns(wizloop_t* handle) { return wizloop_now_ps(handle) / 100
 
 int wizloop_advance_ns(wizloop_t* handle, uint64_t ns) {
   return firmware(handle, [&](Bed& bed, Turn& turn) { return sleep(bed, turn, ns, Account::idle); });
+}
+
+int wizloop_advance_ps(wizloop_t* handle, uint64_t ps) {
+  return firmware(handle, [&](Bed& bed, Turn& turn) { return sleep_ps(bed, turn, ps, Account::idle); });
 }
 
 int wizloop_spend_ns(wizloop_t* handle, uint64_t ns) {

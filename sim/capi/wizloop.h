@@ -161,6 +161,15 @@ typedef struct wizloop_segment {
 /* SCSn low, the segments one after another, SCSn high. */
 WIZLOOP_API int wizloop_spi_transaction(wizloop_t *bed, const wizloop_segment *segments, size_t count);
 
+/* The wires as levels from now on, for a host that moves them by itself, such as an SPI master in RTL: no price, and time
+ * passes by wizloop_advance_ps() alone. Modes 0 and 3; not together with the calls above. Returns the levels that the
+ * chip drives: WIZLOOP_MISO (high also while deselected: a pull-up) and WIZLOOP_INTN. */
+#define WIZLOOP_MISO 1
+#define WIZLOOP_INTN 2
+WIZLOOP_API int wizloop_spi_levels(wizloop_t *bed, int scsn, int sclk, int mosi);
+/* From now on the pins that wizloop_spi_levels() moves are drawn into a waveform, a VCD; until wizloop_destroy(). */
+WIZLOOP_API int wizloop_spi_wave(wizloop_t *bed, const char *file);
+
 /* Another device on the same SCLK, MOSI and MISO is selected (1) or let go (0). */
 WIZLOOP_API int wizloop_other_select(wizloop_t *bed, int selected);
 
@@ -178,6 +187,7 @@ WIZLOOP_API uint64_t wizloop_now_ps(wizloop_t *bed);
 WIZLOOP_API uint64_t wizloop_now_ns(wizloop_t *bed);
 /* Firmware sleeps: delay(), sleep(). */
 WIZLOOP_API int wizloop_advance_ns(wizloop_t *bed, uint64_t ns);
+WIZLOOP_API int wizloop_advance_ps(wizloop_t *bed, uint64_t ps);
 /* Firmware computes. */
 WIZLOOP_API int wizloop_spend_ns(wizloop_t *bed, uint64_t ns);
 /* Firmware sleeps until INTn is low (1) or the time is over (0). The interrupt latency is paid. */

@@ -200,6 +200,7 @@ void Testbed::build_bus() {
   chip::SpiPins* const edges = recorder_ || probe_ ? nullptr : front_.get();
   if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, drawn, *faults_, edges);
   chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : drawn;
+  pins_ = &target;
   bus_.emplace(queue_, budget_, target, setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
   if (front_) bus_->on_timing(*front_);
   if (probe_) probe_->follow(*bus_);

@@ -113,6 +113,8 @@ class Testbed final : private bus::AwaitedSource {
   // How two SPI fronts side by side differ; empty as long as they do not.
   std::string front_difference() const { return front_ ? front_->difference() : std::string{}; }
   bus::SpiBus& bus() { return *bus_; }
+  // The chip's pins as the bus sees them, whatever stands in front of them.
+  chip::SpiTarget& pins() { return *pins_; }
   // INTn as the board sees it; null: the wire is sound, and INTn is the chip's pin.
   bus::FaultyIntn* faulty_intn() { return faulty_intn_ ? &*faulty_intn_ : nullptr; }
   bool intn_low() { return faulty_intn_ ? faulty_intn_->low() : !chip_->intn(); }
@@ -161,6 +163,7 @@ class Testbed final : private bus::AwaitedSource {
   std::optional<bus::PinProbe> probe_;
   std::optional<bus::FaultySpi> faulty_spi_;
   std::optional<bus::FaultyIntn> faulty_intn_;
+  chip::SpiTarget* pins_ = nullptr;
   std::optional<bus::SpiBus> bus_;
   std::unique_ptr<net::LwipHost> pc_;
   net::FingerprintObserver fingerprint_observer_{fingerprint_};

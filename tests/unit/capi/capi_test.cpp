@@ -279,6 +279,42 @@ TEST(CapiTime, TellsTheNextEvent) {
   EXPECT_EQ(wizloop_advance_ns(bed, UINT64_MAX), WIZLOOP_E_ARGUMENT);
 }
 
+// Wires ---------------------------------------------------------------------------------------------------------------
+
+TEST(CapiWires, AHostMovesThemByItself) {
+  Bed bed;
+  const auto drive = [&](int scsn, int sclk, int mosi) {
+    const int levels = wizloop_spi_levels(bed, scsn, sclk, mosi);
+    EXPECT_EQ(wizloop_advance_ps(bed, 50'000), WIZLOOP_OK);
+    return levels;
+  };
+  const std::uint64_t start = wizloop_now_ps(bed);
+  EXPECT_EQ(drive(1, 0, 0), WIZLOOP_MISO | WIZLOOP_INTN);
+  drive(0, 0, 0);
+  std::uint32_t miso = 0;
+  for (int bit = 31; bit >= 0; --bit) {
+    const int mosi = 0x00'39'00'00 >> bit & 1;  // a read of VERSIONR
+    miso = miso << 1 | (drive(0, 0, mosi) & WIZLOOP_MISO);
+    drive(0, 1, mosi);
+  }
+  drive(0, 0, 0);
+  drive(1, 0, 0);
+  EXPECT_EQ(miso, 0x01020304U);
+  EXPECT_EQ(wizloop_now_ps(bed), start + (1U + 1 + 64 + 2) * 50'000);
+  std::uint64_t bytes = 0;
+  EXPECT_EQ(wizloop_counter(bed, "spi_bytes", &bytes), WIZLOOP_OK);
+  EXPECT_EQ(bytes, 4U);
+  EXPECT_EQ(wizloop_spi_levels(bed, 2, 0, 0), WIZLOOP_E_ARGUMENT);
+  wizloop_scsn(bed, 0);
+  EXPECT_EQ(wizloop_spi_levels(bed, 0, 0, 0), WIZLOOP_E_STATE);
+}
+
+TEST(CapiWires, ABadFileForTheirWaveformIsTold) {
+  Bed bed;
+  EXPECT_EQ(wizloop_spi_wave(bed, "/no/such/folder/x.vcd"), WIZLOOP_E_ARGUMENT);
+  EXPECT_STREQ(wizloop_error(), "/no/such/folder/x.vcd: cannot be written: No such file or directory");
+}
+
 // The guard ----------------------------------------------------------------------------------------------------------
 
 void poll_for_ever(void* context) {

@@ -19,6 +19,7 @@ class BusJudge {
   void on_deselect(const PollWatch&, Duration) {}
   void on_fixed_length_end(const SeenFrame&) {}
   void on_other_select(bool, bool) {}
+  void judge_values(const SeenFrame&) {}
   void on_clocks_outside_frame() {}
 };
 
