@@ -187,6 +187,7 @@ PROGRAMS = (
     ("dnsmasq", "dnsmasq-base", "addresses and names for boards from a server that is not ours"),
     ("socat", "socat", "tests of virtual boards with programs that are not ours"),
     ("nc", "netcat-openbsd", "tests of virtual boards; typing to a board over TCP"),
+    ("ser2net", "ser2net", "serial ports of a labgrid exporter"),
     ("tshark", "tshark", "looking into captures; tests that do"),
     ("sigrok-cli", "sigrok-cli", "decoding the SPI of a run with a decoder that is not ours"),
     ("verilator", "verilator", "the SPI front as RTL"),

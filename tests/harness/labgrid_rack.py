@@ -4,7 +4,8 @@
         rack.run("test", "--dut", "labgrid:any", "--", "-q", body)
         rack.exporters["rack2"].kill()
 
-b1 and b2 are rack1's, b3 and b4 rack2's; the console of b4 is a console server's. All that is started ends with it.
+b1 and b2 are rack1's, b3 and b4 rack2's; the console of b4 is a console server's. b5 is rack2's too, a serial port, and for
+whoever asks for it by its tag. All that is started ends with it.
 """
 
 from __future__ import annotations
@@ -90,10 +91,12 @@ class Rack:
             "listening on", [sys.executable, "-m", "labgrid.remote.coordinator", "-l", self.address], folder / "coordinator"
         )
         self.exporters = {name: self._exporter(name) for name in dict.fromkeys(BOARDS.values())}
-        self.client(*(("-p", name, "create") for name in BOARDS))
+        self.client(*(("-p", name, "create") for name in (*BOARDS, "b5")))
         self.client(
             *(("-p", name, "add-match", f"{rack}/{name}/*") for name, rack in BOARDS.items()),
             *(("-p", name, "set-tags", "agent=wizloop", f"profile={of}") for name, of in PROFILES.items()),
+            ("-p", "b5", "add-match", "rack2/b5/*"),
+            ("-p", "b5", "set-tags", "console=ser2net"),
         )
         (folder / "boards.toml").write_text(
             "".join(f'[[board]]\nname = "{name}"\naddress = "labgrid:{name}"\n' for name in BOARDS)
@@ -107,6 +110,7 @@ class Rack:
             for name, profile in PROFILES.items():
                 console = "--rfc2217" if name == "b4" else "--tcp"
                 words += ["--board", profile, "--name", name, console, "127.0.0.1:0"]
+            words += ["--board", "w55rp20", "--name", "b5"]
             served = stack.enter_context(serve(*words, "--control", "127.0.0.1:0"))
             Relay.served = served
             relay = stack.enter_context(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Relay))
@@ -119,7 +123,10 @@ class Rack:
 
     def _exporter(self, name: str) -> Process:
         file = self.folder / f"{name}.yaml"
-        file.write_text("".join(self._exported(board) for board, rack in BOARDS.items() if rack == name))
+        resources = "".join(self._exported(board) for board, rack in BOARDS.items() if rack == name)
+        if name == "rack2":
+            resources += f"b5: {{RawSerialPort: {{port: {self.served.boards['b5']['pty']}, speed: 1000000}}}}\n"
+        file.write_text(resources)
         command = [sys.executable, "-m", "labgrid.remote.exporter", "-c", self.address, "-n", name, str(file)]
         return Process("Exporter ready", command, self.folder / name)
 
@@ -156,20 +163,22 @@ class Rack:
         """The places that somebody has, as `labgrid-client who` lists them."""
         return [line.split()[2] for line in self.client(("who",)).splitlines()[1:]]
 
-    def start(self, *words: object, **more: str) -> subprocess.Popen[str]:
-        """The program wizloop."""
-        return subprocess.Popen(
+    @contextmanager
+    def started_program(self, *words: object, **more: str) -> Iterator[subprocess.Popen[str]]:
+        """The program wizloop, which is killed if it has not ended by the end."""
+        with subprocess.Popen(
             [*WIZLOOP, *map(str, words)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**self.environment, **more},
             cwd=self.folder,
-        )  # fmt: skip
-
-    def run(self, *words: object, **more: str) -> tuple[int, str]:
-        with self.start(*words, **more) as process:
+        ) as process:  # fmt: skip
             try:
-                said, _ = process.communicate(timeout=6 * SECONDS)
+                yield process
             finally:
                 process.kill()
+
+    def run(self, *words: object, **more: str) -> tuple[int, str]:
+        with self.started_program(*words, **more) as process:
+            said, _ = process.communicate(timeout=6 * SECONDS)
         return process.returncode, said
 
 

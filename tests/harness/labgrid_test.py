@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,12 +14,15 @@ from pathlib import Path
 
 import pytest
 from bounded import SECONDS, read_line
+from conftest import REPOSITORY
 from labgrid_rack import BOARDS, Rack, eventually
+from places import lacking, need
 
 pytest.importorskip("labgrid") if os.environ.get("CI") != "true" else None
 pytestmark = pytest.mark.simulator
 
 FREED_WITHIN_S = 5.0
+SBIN = f"{os.environ['PATH']}:/usr/sbin"  # where exporters look as well
 HOLD = """
 import sys, time
 from wizloop.dut.address import parse_address
@@ -191,24 +195,77 @@ def test_boards_of_an_inventory_are_places(rack, body):
 
 
 def test_a_board_that_is_not_well_is_told_or_replaced(rack, body):
-    body.write(2)
-    for board in ("b1", "b2", "b3"):
-        assert rack.served.command(f"off {board}").startswith("ok")
+    body.write(1)
+    others = {board: holder(rack, f"labgrid:{board}") for board in ("b2", "b3", "b4")}
+    assert {read_line(process).split()[0] for process in others.values()} == others.keys()
+    assert rack.served.command("off b1").startswith("ok")
     try:
-        code, said = rack.run("test", "--dut", "labgrid:b1", "--", "-q", body.file)
+        code, said = rack.run("test", "--dut", "labgrid:b1", "--", "-q", "--infrastructure-retries=0", body.file)
         assert (code, "b1 is lost" in said) == (5, True), said
-        code, said = rack.run("test", "--dut", "labgrid:any", "--", "-q", body.file)
-        assert code == 0, said
-        assert {name for _, name, *_ in body.noted()} == {"b4"}
+        assert "b1 is lost" in (quarantine := rack.folder / "quarantine.toml").read_text()
+        quarantine.unlink()
+        with rack.started_program("test", "--dut", "labgrid:any", "--", "-q", body.file) as process:
+            eventually(lambda: "b1" in rack.held())
+            assert let_go(others.pop("b2")) == ""
+            said, _ = process.communicate(timeout=3 * SECONDS)
+        assert process.returncode == 0, said
+        assert "another in place of b1: b1 is lost" in said
+        assert {name for _, name, *_ in body.noted()} == {"b2"}
+        assert "b1 is lost" in quarantine.read_text()
+        quarantine.unlink()
     finally:
-        for board in ("b1", "b2", "b3"):
-            rack.served.command(f"on {board}")
-        (rack.folder / "quarantine.toml").unlink(missing_ok=True)
+        rack.served.command("on b1")
+        for process in others.values():
+            let_go(process)
+
+
+def test_an_exporters_console_server_is_no_matter(rack, body):
+    """b5 is a serial port that its exporter puts behind ser2net."""
+    if shutil.which("ser2net", path=SBIN) is None:
+        lacking("no ser2net on this machine: ci/setup installs it")
+    body.write(1)
+    code, said = rack.run("test", "--dut", "labgrid:console=ser2net", "--", "-q", body.file)
+    assert code == 0, said
+    assert [name for _, name, *_ in body.noted()] == ["labgrid:b5"]
+
+
+SET_UP = """
+set -e
+trap 'kill $(jobs -p); wait' EXIT
+ip link set lo up
+{serve}
+{coordinator}
+until labgrid-client places; do sleep 0.2; done
+"""
+
+
+def test_the_commands_of_the_readme_set_up_a_rack(simulator, tmp_path):
+    need("unshare", "ip")  # in a network of its own all ports are free
+    if subprocess.run(["unshare", "-Urn", "true"], capture_output=True).returncode != 0:
+        lacking("unshare -Urn is forbidden here")
+    text = (REPOSITORY / "harness" / "README.md").read_text()
+    _, _, section = text.partition("\n## A rack that several share\n")
+    _, commands, _, exported = section.split("```")[:4]
+    serve, coordinator, *rest = commands.strip().splitlines()
+    (tmp_path / "rack1.yaml").write_text(exported.removeprefix("yaml\n"))
+    script = "\n".join([SET_UP.format(serve=serve, coordinator=coordinator), *rest])
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {key: value for key, value in environment.items() if not key.startswith(("LG_", "WIZLOOP_"))}
+    with subprocess.Popen(
+        ["unshare", "-Urn", "bash", "-c", script], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, env={**environment, "XDG_CONFIG_HOME": str(tmp_path)},
+    ) as process:  # fmt: skip
+        try:
+            said, _ = process.communicate(timeout=6 * SECONDS)
+        finally:
+            process.kill()
+    assert process.returncode == 0, said
+    assert " passed" in said
 
 
 def test_workers_never_share_a_board_and_a_dead_worker_loses_nothing(rack, body, figure):
     body.write(16, seconds=0.3)
-    with rack.start("test", "--dut", "labgrid:any", "--json", body.json, "--", "-n4", body.file) as process:
+    with rack.started_program("test", "--dut", "labgrid:any", "--json", body.json, "--", "-n4", body.file) as process:
         eventually(lambda: len(body.noted()) >= 4)
         os.kill(int(body.noted()[0][2]), signal.SIGKILL)
         said, _ = process.communicate(timeout=6 * SECONDS)
@@ -230,7 +287,7 @@ def test_workers_never_share_a_board_and_a_dead_worker_loses_nothing(rack, body,
 def test_an_exporter_and_a_coordinator_that_die_are_infrastructure_and_nothing_is_lost(rack, body):
     body.write(16, seconds=0.5)
     words = ["test", "--dut", "labgrid:any", "--json", body.json, "--", "-n2", "--infrastructure-retries=0", body.file]
-    with rack.start(*words) as process:
+    with rack.started_program(*words) as process:
         try:
             eventually(lambda: len(body.noted()) >= 2)
             for exporter in rack.exporters.values():
