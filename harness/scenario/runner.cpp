@@ -6,6 +6,7 @@
 #include "harness/scenario/experiment.hpp"
 #include "harness/scenario/priced_library.hpp"
 #include "sim/rtl/fronts.hpp"
+#include "sim/rtl/fst_file.hpp"
 
 namespace wizloop::scenario {
 namespace {
@@ -191,7 +192,7 @@ Result<RunResult> run(const RunRequest& request) {
                                .trace_file = request.trace_file,
                                .transcript_file = request.transcript_file};
   if (request.wave_file) {
-    around.wave.emplace(*request.wave_file);
+    around.wave = testbed::WaveRequest{.file = *request.wave_file, .open = rtl::open_wave};
     if (!request.wave_window.empty()) {
       const auto window = WaveWindow::parse(request.wave_window);
       if (!window) return window.error();

@@ -47,29 +47,15 @@ VcdFile::~VcdFile() {
 void VcdFile::declare(std::string_view note) {
   auto out = std::back_inserter(text_);
   fmt::format_to(out, "$version wizloop $end\n$comment {} $end\n$timescale 1 ps $end\n", note);
-  std::vector<std::string_view> open;
-  const auto close_to = [&](std::size_t depth) {
-    for (; open.size() > depth; open.pop_back()) fmt::format_to(out, "$upscope $end\n");
-  };
-  for (std::size_t i = 0; i < signals_.size(); ++i) {
-    const WaveSignal& signal = signals_[i];
-    std::vector<std::string_view> wanted;
-    for (std::string_view rest = signal.scope;;) {
-      const std::size_t dot = rest.find('.');
-      wanted.push_back(rest.substr(0, dot));
-      if (dot == std::string_view::npos) break;
-      rest.remove_prefix(dot + 1);
-    }
-    std::size_t common = 0;
-    while (common < open.size() && common < wanted.size() && open[common] == wanted[common]) ++common;
-    close_to(common);
-    for (; open.size() < wanted.size(); open.push_back(wanted[open.size()])) {
-      fmt::format_to(out, "$scope module {} $end\n", wanted[open.size()]);
-    }
-    const char* type = signal.kind == WaveSignal::text ? "string" : "wire";
-    fmt::format_to(out, "$var {} 1 {} {} $end\n", type, letter(i), signal.name);
-  }
-  close_to(0);
+  const WaveScopes declared{
+      .open = [&](std::string_view name) { fmt::format_to(out, "$scope module {} $end\n", name); },
+      .close = [&] { fmt::format_to(out, "$upscope $end\n"); },
+      .signal =
+          [&](std::size_t i) {
+            const char* type = signals_[i].kind == WaveSignal::text ? "string" : "wire";
+            fmt::format_to(out, "$var {} 1 {} {} $end\n", type, letter(i), signals_[i].name);
+          }};
+  declared.walk(signals_);
   fmt::format_to(out, "$enddefinitions $end\n");
 }
 

@@ -34,6 +34,28 @@ Result<WaveWindow> WaveWindow::parse(std::string_view text) {
   return window;
 }
 
+void WaveScopes::walk(std::span<const WaveSignal> signals) const {
+  std::vector<std::string_view> opened;
+  const auto close_to = [&](std::size_t depth) {
+    for (; opened.size() > depth; opened.pop_back()) close();
+  };
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    std::vector<std::string_view> wanted;
+    for (std::string_view rest = signals[i].scope;;) {
+      const std::size_t dot = rest.find('.');
+      wanted.push_back(rest.substr(0, dot));
+      if (dot == std::string_view::npos) break;
+      rest.remove_prefix(dot + 1);
+    }
+    std::size_t common = 0;
+    while (common < opened.size() && common < wanted.size() && opened[common] == wanted[common]) ++common;
+    close_to(common);
+    for (; opened.size() < wanted.size(); opened.push_back(wanted[opened.size()])) open(wanted[opened.size()]);
+    signal(i);
+  }
+  close_to(0);
+}
+
 Wave::Wave(std::unique_ptr<WaveFile> file, std::span<const WaveSignal> signals, WaveWindow window, std::uint64_t most)
     : file_{std::move(file)}, window_{window}, most_{most}, left_{most}, latest_(signals.size()) {}
 

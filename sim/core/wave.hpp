@@ -12,6 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +35,15 @@ struct WaveSignal {
   Kind kind = wire;
 };
 
+// The declarations of a file: scopes within scopes, and the signals in them.
+struct WaveScopes {
+  std::function<void(std::string_view name)> open;
+  std::function<void()> close;
+  std::function<void(std::size_t signal)> signal;
+
+  void walk(std::span<const WaveSignal> signals) const;
+};
+
 struct WaveValue {
   bool high = false;
   bool driven = true;  // else high impedance
@@ -51,6 +62,10 @@ class WaveFile {
   // Once. `remark` says what a reader must know, or is empty. The first thing that went wrong, if anything did.
   virtual std::optional<Error> close(Instant at, std::string_view remark) = 0;
 };
+
+// Opens a file for these signals; the error says why it cannot be written.
+using WaveOpener = std::function<Result<std::unique_ptr<WaveFile>>(
+    const std::filesystem::path& path, std::span<const WaveSignal> signals, std::string_view note)>;
 
 struct WaveWindow {
   // From one instant of the run until another, both in it.

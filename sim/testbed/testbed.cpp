@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "sim/core/nearest.hpp"
-#include "sim/core/vcd_file.hpp"
 
 namespace wizloop::testbed {
 namespace {
@@ -130,7 +129,7 @@ std::optional<Error> Testbed::open_files() {
     if (setup_.in_real_time) pcap_->never_wait();
   }
   if (setup_.wave) {
-    auto wave = VcdFile::open(setup_.wave->file, bus::PinWave::signals, setup_.note);
+    auto wave = setup_.wave->open(setup_.wave->file, bus::PinWave::signals, setup_.note);
     if (!wave) return wave.error();
     wave_file_ = std::move(wave).value();
   }

@@ -28,6 +28,7 @@
 #include "sim/core/finding.hpp"
 #include "sim/core/fingerprint.hpp"
 #include "sim/core/text_trace.hpp"
+#include "sim/core/vcd_file.hpp"
 #include "sim/net/faulty_peer.hpp"
 #include "sim/net/link.hpp"
 #include "sim/net/lwip_host.hpp"
@@ -51,6 +52,7 @@ inline constexpr Duration longest_run_with_faults = 600s;
 struct WaveRequest {
   std::filesystem::path file;
   WaveWindow window{};
+  WaveOpener open = VcdFile::open;
 };
 
 struct TestbedSetup {

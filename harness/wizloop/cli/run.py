@@ -53,7 +53,7 @@ def run(
     pcap: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the frames on the wire (pcapng).")] = None,
     trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the events as text.")] = None,
     spi: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the SPI transcript for `replay`.")] = None,
-    vcd: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the chip's pins as a waveform (VCD).")] = None,
+    vcd: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the chip's pins as a waveform: VCD, or FILE.fst.")] = None,
     vcd_window: Annotated[
         str, typer.Option(metavar="FROM..TO", help="Only that part of the run, such as 2ms..3500us or ..1s.")
     ] = "",
