@@ -17,6 +17,12 @@ def written(folder: Path, name: str, body: str) -> junit.Part:
     return junit.read(folder / name, folder)
 
 
+def test_what_tests_have_measured_is_kept_in_words(tmp_path):
+    figure = '<properties><property name="figure" value="rtl lines: 100.0 % (12 of 12)"/></properties>'
+    part = written(tmp_path, "rtl.xml", f'<testcase name="a">{figure}</testcase><testcase name="b"/>')
+    assert [case.measured for case in part.cases] == [("rtl lines: 100.0 % (12 of 12)",), ()]
+
+
 def test_counts_of_parts(tmp_path):
     ctest, pytests = results(tmp_path)
     assert [ctest.count(state) for state in (PASSED, FAILED, SKIPPED)] == [400, 1, 0]

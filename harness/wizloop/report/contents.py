@@ -135,6 +135,11 @@ class Contents:
         return sorted(every, reverse=True)[:SLOWEST_TESTS]
 
     @property
+    def measured(self) -> list[tuple[str, str]]:
+        """What tests have measured, in words, and in which part."""
+        return [(text, part.name) for part in self.parts for case in part.cases for text in case.measured]
+
+    @property
     def skips(self) -> list[tuple[int, str]]:
         """Each reason once, the most frequent first."""
         counts: dict[str, int] = {}
@@ -168,6 +173,7 @@ class Contents:
             ],
             "skipped": [{"reason": reason, "count": count} for count, reason in self.skips],
             "slowest": [{"time_s": time_s, "name": name, "part": part} for time_s, name, part in self.slowest],
+            "measured": [{"figure": text, "part": part} for text, part in self.measured],
             "runs": [_moment_json(moments[run]) for run in sorted(moments)],
         }
 

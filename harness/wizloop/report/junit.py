@@ -4,8 +4,9 @@
     merge(parts, Path("build/junit.xml"))
 
 The name of a part is that of its file, and says how its tests are repeated: `ctest-PRESET` by ctest, others by
-pytest; a test that records the property `repeat` says it itself, and `capture` names a file that it left. A file that
-is missing or broken is a part that failed: whoever should have left it did not come to its end.
+pytest; a test that records the property `repeat` says it itself, `capture` names a file that it left, and `figure` is what
+it has measured, in words. A file that is missing or broken is a part that failed: whoever should have left it did not come
+to its end.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Case:
     detail: str = ""
     repeat: tuple[str, ...] = ()  # commands, for a shell in the root of the repository
     captures: tuple[str, ...] = ()  # files that exist
+    measured: tuple[str, ...] = ()  # in words, such as a coverage
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ def _case(element: Element, part: str, root: Path) -> Case:
     name = element.get("name", "")
     group = name.partition(".")[0] if _PART.fullmatch(part) else element.get("classname", "")
     time_s = float(element.get("time") or 0)
+    measured = tuple(_properties(element, "figure"))
     fault = next((found for kind in ("failure", "error") if (found := element.find(kind)) is not None), None)
     printed = element.findtext("system-out") or ""
     if fault is not None or element.get("status") == "fail":
@@ -112,11 +115,12 @@ def _case(element: Element, part: str, root: Path) -> Case:
         message = _message(fault, detail)
         told = _properties(element, "repeat") or [_repeat(name, element.get("classname", ""), part, root)]
         repeat = (*told, *_commands_in(detail))
-        return Case(name, group, FAILED, time_s, message, _end_of(detail), repeat, _captures(element, detail, root))
+        captures = _captures(element, detail, root)
+        return Case(name, group, FAILED, time_s, message, _end_of(detail), repeat, captures, measured)
     skip = element.find("skipped")
     if skip is not None or element.get("status") in ("notrun", "disabled"):
         return Case(name, group, SKIPPED, time_s, _skip_reason(skip, printed))
-    return Case(name, group, PASSED, time_s)
+    return Case(name, group, PASSED, time_s, measured=measured)
 
 
 def _message(fault: Element | None, detail: str) -> str:
