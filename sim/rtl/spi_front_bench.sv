@@ -24,8 +24,19 @@ module spi_front_bench (
     output logic [15:0] address,
     input  logic [ 7:0] fetched,
     output logic [ 7:0] shown,
+`ifdef WIZLOOP_RTL_COVERAGE
+    output logic [767:0] vdm_met,
+    output logic [383:0] fdm_met,
+    output logic [  9:0] broken_met,
+`endif
     output logic [ 6:0] broken
 );
   spi_front front (.*);
   spi_pin_checks checks (.*);
+`ifdef WIZLOOP_RTL_COVERAGE
+  spi_frame_coverage frames (
+      .byte_om(byte_mosi[1:0]),
+      .*
+  );
+`endif
 endmodule

@@ -3,6 +3,14 @@
 #include <fmt/format.h>
 #include <verilated.h>
 #include <verilated_fst_c.h>
+#ifdef WIZLOOP_RTL_COVERAGE
+#include <unistd.h>
+#include <verilated_cov.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#endif
 
 #include <algorithm>
 #include <utility>
@@ -31,7 +39,12 @@ class VerilatedFront::Model {
     top_.scsn = 1;
     top_.eval();
   }
-  ~Model() { top_.final(); }
+  ~Model() {
+    top_.final();
+#ifdef WIZLOOP_RTL_COVERAGE
+    write_coverage();
+#endif
+  }
 
   void eval(Instant at) {
     context_.time(ticks(at));
@@ -55,6 +68,25 @@ class VerilatedFront::Model {
   }
 
  private:
+#ifdef WIZLOOP_RTL_COVERAGE
+  // What this one has been through, into a file of its own.
+  void write_coverage() {
+    const char* const folder = std::getenv("WIZLOOP_RTL_COVERAGE_DIR");
+    static std::atomic<int> written = 0;
+    if (folder == nullptr) return;
+    const std::string file = fmt::format("{}/{}-{}", folder, getpid(), ++written);
+    context_.coveragep()->write((file + ".dat").c_str());
+    std::ofstream frames{file + ".frames"};
+    const auto write_bits = [&](std::string_view kind, std::size_t count, auto has) {
+      frames << kind << ' ';
+      for (std::size_t i = 0; i < count; ++i) frames << (has(i) ? '1' : '0');
+      frames << '\n';
+    };
+    write_bits("vdm", 768, [this](std::size_t i) { return (top_.vdm_met[i / 32] >> i % 32 & 1) != 0; });
+    write_bits("fdm", 384, [this](std::size_t i) { return (top_.fdm_met[i / 32] >> i % 32 & 1) != 0; });
+    write_bits("broken", 10, [this](std::size_t i) { return (top_.broken_met >> i & 1) != 0; });
+  }
+#endif
   VerilatedContext context_;
   Vspi_front_bench top_;
 };
