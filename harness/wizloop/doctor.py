@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wizloop.errors import InfrastructureError, NothingMeasured, UsageError, WizloopError
+from wizloop.host_port import split_host_port
 
 OK, MISSING, WRONG = "ok", "missing", "wrong"
 DEADLINE_S = 10.0  # of a program that is asked for something
@@ -435,12 +436,10 @@ def _coordinator() -> Check:
         return Check("boards", "labgrid coordinator", needed, False, OK, f"none is configured ({COORDINATOR})")
 
     def look() -> str:
-        host, colon, port = configured.rpartition(":")
-        if not colon or not port.isdecimal():
-            host, port = configured, str(COORDINATOR_PORT)
+        where = split_host_port(configured) or (configured, COORDINATOR_PORT)
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_DEADLINE_S).close()
-        except (OSError, OverflowError) as error:
+            socket.create_connection(where, timeout=CONNECT_DEADLINE_S).close()
+        except OSError as error:
             said = getattr(error, "strerror", None) or error
             raise InfrastructureError(f"{configured} does not answer: {said}") from error
         return f"{configured} answers"

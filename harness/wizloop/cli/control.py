@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from wizloop.errors import InfrastructureError, UsageError
+from wizloop.host_port import split_host_port
 
 PATIENCE_S = 10.0
 
@@ -33,10 +34,10 @@ def address(where: str) -> tuple[str, int]:
             where = json.loads(Path(where).read_text())["control"]
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{where} names no control port: was `wizloop serve` given --control?") from error
-    host, colon, port = where.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65535:
+    host, port = split_host_port(where) or ("", 0)
+    if port == 0:
         raise UsageError(f"'{where}' is no control port, expected HOST:PORT or the file of --ready-file")
-    return host.strip("[]") or "127.0.0.1", int(port)
+    return host or "127.0.0.1", port
 
 
 def token(file: Path | None) -> str | None:

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from wizloop.errors import UsageError
+from wizloop.host_port import split_host_port
 
 BAUD = 115_200
 BAUD_MAX = 20_000_000
@@ -109,10 +110,10 @@ def _serial(text: str, rest: str) -> SerialAddress:
 
 
 def _tcp(text: str, rest: str) -> TcpAddress:
-    host, colon, port = rest.rpartition(":")
-    if not colon or not (port.isascii() and port.isdigit() and 0 < int(port) <= 0xFFFF):
+    host, port = split_host_port(rest) or ("", 0)
+    if port == 0:
         raise UsageError(f"'{text}': expected tcp:HOST:PORT with a port from 1 to 65535")
-    return TcpAddress(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
+    return TcpAddress(host or "127.0.0.1", port)
 
 
 def _labgrid(text: str, rest: str) -> LabgridAddress:

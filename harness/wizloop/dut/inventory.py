@@ -30,6 +30,7 @@ from wizloop.dut.host import Host
 from wizloop.dut.lease import Lease
 from wizloop.dut.serial_line import SerialOptions
 from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
+from wizloop.host_port import split_host_port
 from wizloop.simulator import near
 
 VARIABLE = "WIZLOOP_INVENTORY"
@@ -178,14 +179,11 @@ class _Table:
     def _forward(self, text: object) -> tuple[tuple[str, int], tuple[str, int]]:
         left, _, right = str(text).partition("=")
         protocol, _, port = left.partition(":")
-        host, _, host_port = right.rpartition(":")
-        if protocol not in ("tcp", "udp") or not host or not _is_port(port) or not _is_port(host_port):
+        inner = split_host_port(f":{port}")
+        outer = split_host_port(right)
+        if protocol not in ("tcp", "udp") or not inner or not inner[1] or not outer or not all(outer):
             raise self.wrong("forwards")
-        return (protocol, int(port)), (host, int(host_port))
-
-
-def _is_port(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 0 < int(text) <= 0xFFFF
+        return (protocol, inner[1]), outer
 
 
 def _board(raw: Mapping[str, Any], where: str) -> Board:
@@ -237,10 +235,10 @@ def _served(table: _Table, name: str) -> ServedBoard | None:
     control = table.text("control")
     if not control:
         return None
-    host, _, port = control.rpartition(":")
-    if not host or not _is_port(port):
+    host, port = split_host_port(control) or ("", 0)
+    if not host or port == 0:
         raise table.wrong("control")
-    return ServedBoard(host.strip("[]"), int(port), name)
+    return ServedBoard(host, port, name)
 
 
 def _is_address(text: str) -> bool:
