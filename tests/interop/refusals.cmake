@@ -1,5 +1,6 @@
-# Calls of wizloop_add_driver_test that are refused before there is a target: cmake -DCASE=name -P refusals.cmake
-include(${CMAKE_CURRENT_LIST_DIR}/../../drivers/shims/wizloop_add_driver_test.cmake)
+# Calls of wizloop_add_driver_test and wizloop_add_rtl_master that are refused before there is a target:
+# cmake -DCASE=name -P refusals.cmake
+include(${CMAKE_CURRENT_LIST_DIR}/../../drivers/shims/wizloop_add_rtl_master.cmake)
 set(sketch NAME sketch SHIM arduino SOURCES sketch.ino)
 set(driver NAME driver SHIM none SOURCES driver.c)
 if(CASE STREQUAL "unknown_word")
@@ -18,6 +19,12 @@ elseif(CASE STREQUAL "bad_run_ms")
   wizloop_add_driver_test(${sketch} RUN_MS 1.5s)
 elseif(CASE STREQUAL "bad_timeout")
   wizloop_add_driver_test(${driver} TIMEOUT -1)
+elseif(CASE STREQUAL "master_without_top")
+  wizloop_add_rtl_master(NAME master SOURCES master.sv test.c)
+elseif(CASE STREQUAL "master_without_test")
+  wizloop_add_rtl_master(NAME master TOP master SOURCES master.sv)
+elseif(CASE STREQUAL "bad_clock")
+  wizloop_add_rtl_master(NAME master TOP master SOURCES master.sv test.c CLOCK_HZ 50MHz)
 elseif(CASE STREQUAL "nothing") # is wrong here: it comes as far as the target, which no script can make
   wizloop_add_driver_test(${sketch} DEFINITIONS DEBUG _WIZCHIP_=W5500 EXPECT "OK" "a{2}|b$" STOP "^done" RUN_MS 20
                           TIMEOUT 0.5 SERVICES "tcp-echo port=7")
