@@ -1,3 +1,4 @@
+import importlib.util
 import json
 
 
@@ -12,11 +13,14 @@ def test_lists_boards_scenarios_and_duts(fake, wizloop):
     assert "rtl:" not in text  # the fake has no RTL
 
 
-def test_why_gives_a_reason_for_each_thing_that_cannot_run(fake, wizloop):
+def test_why_gives_a_reason_for_each_thing_that_cannot_run(fake, wizloop, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "labgrid" else found(name))
     _, text, _ = wizloop("list", "--why")
     assert "no dma: fast.toml gives no dma_gap_ns" in text
     assert "no burst: slow.toml gives no burst_gap_ns" in text
     assert "rtl:BOARD" in text and "this simulator was built without Verilator" in text
+    assert "labgrid:PLACE" in text and "pip install 'wizloop[labgrid]'" in text
 
 
 def test_json_has_the_same_lists(fake, wizloop, tmp_path):

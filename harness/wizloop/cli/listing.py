@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,13 +28,15 @@ from wizloop.simulator import (
     fronts,
 )
 
-# Address form, what answers, and why it cannot be used (empty: it can).
+NO_LABGRID = "labgrid is not installed: pip install 'wizloop[labgrid]'"
+
+# Address form, and what answers.
 DUTS = (
-    ("model:BOARD", "the chip model in this process, priced by the board file; virtual time", ""),
-    ("rtl:BOARD", "the same behind the SPI front as RTL (sim/rtl)", ""),
-    ("serial:PORT[@BAUD]", "a board that runs the agent (boards/agent), over a serial line", ""),
-    ("tcp:HOST:PORT", "the same over TCP", ""),
-    ("labgrid:PLACE", "a board leased from a labgrid coordinator, by its place, by tags or any", ""),
+    ("model:BOARD", "the chip model in this process, priced by the board file; virtual time"),
+    ("rtl:BOARD", "the same behind the SPI front as RTL (sim/rtl)"),
+    ("serial:PORT[@BAUD]", "a board that runs the agent (boards/agent), over a serial line"),
+    ("tcp:HOST:PORT", "the same over TCP"),
+    ("labgrid:PLACE", "a board leased from a labgrid coordinator, by its place, by tags or any"),
 )
 
 
@@ -114,7 +117,9 @@ def _scenarios(scenarios: list[Scenario]) -> list[Text]:
 
 def _all_duts() -> list[tuple[str, str, str]]:
     no_rtl = "" if "rtl" in fronts() else NO_RTL
-    return [(address, what, no_rtl if address.startswith("rtl:") else no) for address, what, no in DUTS]
+    no_labgrid = "" if importlib.util.find_spec("labgrid") else NO_LABGRID
+    reasons = {"rtl": no_rtl, "labgrid": no_labgrid}
+    return [(address, what, reasons.get(address.partition(":")[0], "")) for address, what in DUTS]
 
 
 def _duts(why: bool) -> list[Text]:

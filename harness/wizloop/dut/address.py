@@ -75,6 +75,11 @@ def is_name(text: str) -> bool:
     return ":" not in text
 
 
+def is_virtual(text: str) -> bool:
+    """Whether each test gets a board of its own, simulated in this process."""
+    return text.startswith(("model:", "rtl:"))
+
+
 def is_pool(text: str) -> bool:
     """Whether it stands for several boards, of which a worker gets one."""
     return text == f"labgrid:{ANY}" or (text.startswith("labgrid:") and "=" in text)

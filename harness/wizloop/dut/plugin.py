@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from _pytest.runner import runtestprotocol
 
-from wizloop.dut.address import is_pool
+from wizloop.dut.address import is_pool, is_virtual
 from wizloop.errors import InfrastructureError, NothingMeasured, WizloopError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def dut(request: pytest.FixtureRequest, dut_address: str) -> Iterator[Device]:
     """A board in a known state, whatever the test before has left behind."""
     wanted = _needs_of(request.node)
-    if not dut_address.startswith("model:"):
+    if not is_virtual(dut_address):
         request.node.user_properties.append(("dut", dut_address))
     device = stands_of(request.config).lend(dut_address)
     try:
@@ -227,7 +227,7 @@ def record_figure(request: pytest.FixtureRequest, dut: Device, dut_address: str)
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     address, left = _address_of(item), item.config.getoption("infrastructure_retries")
-    if address is None or address.startswith("model:") or left <= 0:  # the model would do the same again
+    if address is None or is_virtual(address) or left <= 0:  # the model would do the same again
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     known, retried = len(item.user_properties), 0
@@ -366,7 +366,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
     """pytest-xdist: two workers never on one board."""
-    addresses = [address for address in config.getoption("dut") or [] if not address.startswith("model:")]
+    addresses = [address for address in config.getoption("dut") or [] if not is_virtual(address)]
     boards = [address for address in addresses if not is_pool(address)]
     if not addresses or config.getoption("dist") != "load":
         return None
@@ -378,7 +378,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | Non
 @pytest.hookimpl(optionalhook=True)
 def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
     """pytest-xdist: a worker died, and another one runs its test again. On a board that is no fault of the test, once."""
-    if "[model:" in crashitem:
+    if is_virtual(crashitem.partition("[")[2]):
         return
     report.user_properties.append(("infrastructure", "its worker died"))
     if crashitem not in _crashed:
