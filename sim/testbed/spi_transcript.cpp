@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "sim/core/hex.hpp"
 #include "sim/wire/frame.hpp"
 
 namespace wizloop::testbed {
@@ -18,34 +19,6 @@ constexpr std::size_t most_zeros = 1 << 24;  // in one line
 
 bool all_zero(Bytes bytes) {
   return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
-}
-
-std::string hex(Bytes bytes) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string text(2 * bytes.size(), '0');
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    text[2 * i] = digits[bytes[i] >> 4];
-    text[2 * i + 1] = digits[bytes[i] & 15];
-  }
-  return text;
-}
-
-int digit_of(char letter) {
-  if (letter >= '0' && letter <= '9') return letter - '0';
-  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
-  return -1;
-}
-
-std::optional<std::vector<std::uint8_t>> unhex(std::string_view text) {
-  if (text.empty() || text.size() % 2 != 0) return std::nullopt;
-  std::vector<std::uint8_t> bytes(text.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const int high = digit_of(text[2 * i]);
-    const int low = digit_of(text[2 * i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    bytes[i] = static_cast<std::uint8_t>(high << 4 | low);
-  }
-  return bytes;
 }
 
 template <typename Number>
@@ -223,7 +196,7 @@ Result<TranscriptEvent> TranscriptReader::parse(std::string_view line) const {
     auto miso = unhex(words.words[4]);
     if (words.words[3] == "." && miso) mosi.emplace(miso->size());
     if (words.words[4] == "." && mosi) miso.emplace(mosi->size());
-    if (!mosi || !miso || mosi->size() != miso->size()) {
+    if (!mosi || !miso || mosi->empty() || mosi->size() != miso->size()) {
       return wrong("expected as many bytes on MISO as on MOSI, in upper-case hexadecimal");
     }
     event.mosi = std::move(*mosi);
@@ -235,7 +208,8 @@ Result<TranscriptEvent> TranscriptReader::parse(std::string_view line) const {
     event.kind = Kind::announced;
     event.good = !words.words[3].starts_with('!');
     auto frame = unhex(words.words[3].substr(event.good ? 0 : 1));
-    if (!first_bit || *first_bit < *at || !frame || frame->size() > std::tuple_size_v<decltype(wire::Frame::bytes)>) {
+    if (!first_bit || *first_bit < *at || !frame || frame->empty() ||
+        frame->size() > std::tuple_size_v<decltype(wire::Frame::bytes)>) {
       return wrong("expected the instant of a frame's first bit and its bytes");
     }
     event.last = Instant{picoseconds(*first_bit)};

@@ -6,6 +6,8 @@
 #include <array>
 #include <chrono>
 
+#include "sim/core/hex.hpp"
+
 namespace wizloop::spi_bridge {
 namespace {
 
@@ -18,12 +20,6 @@ constexpr std::size_t around_tokens = 48;
 constexpr std::size_t signs_of_a_token = 3;  // "+", "+" and ","
 constexpr std::uint32_t longest_wait_us = 1'000'000;
 constexpr auto patience = 5s;  // for an answer, beyond what the board is asked to wait
-
-int digit_of(char letter) {
-  if (letter >= '0' && letter <= '9') return letter - '0';
-  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
-  return -1;
-}
 
 bool reads(Bytes frame) { return frame.size() >= header_bytes && (frame[header_bytes - 1] & rwb_write) == 0; }
 
@@ -71,13 +67,9 @@ std::size_t SpiBridge::room() const {
 }
 
 void SpiBridge::add_token(Bytes mosi, std::uint8_t* miso, bool joins, bool holds) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
   if (!tokens_.empty()) tokens_ += ',';
   if (joins) tokens_ += '+';
-  for (const std::uint8_t byte : mosi) {
-    tokens_ += digits[byte >> 4];
-    tokens_ += digits[byte & 15];
-  }
+  tokens_ += hex(mosi);
   if (holds) tokens_ += '+';
   pieces_.push_back({miso, mosi.size()});
   only_reads_ = only_reads_ && !joins && !holds && reads(mosi);
@@ -106,18 +98,13 @@ bool SpiBridge::send_line() {
   for (const Piece& piece : pieces_) {
     const std::string_view digits = rx.substr(0, rx.find(','));
     rx.remove_prefix(std::min(digits.size() + 1, rx.size()));
-    bool good = digits.size() == 2 * piece.count;
-    for (std::size_t i = 0; good && i < piece.count; ++i) {
-      const int high = digit_of(digits[2 * i]);
-      const int low = digit_of(digits[2 * i + 1]);
-      good = high >= 0 && low >= 0;
-      if (good && piece.miso != nullptr) piece.miso[i] = static_cast<std::uint8_t>(high << 4 | low);
-    }
-    if (!good) {
+    const auto bytes = unhex(digits);
+    if (!bytes || bytes->size() != piece.count) {
       fail({fmt::format("board {} answered spi with \"{}\" where {} bytes were expected", board_, digits, piece.count),
             ErrorKind::machine});
       return false;
     }
+    if (piece.miso != nullptr) std::ranges::copy(*bytes, piece.miso);
   }
   pieces_.clear();
   return true;
