@@ -302,8 +302,8 @@ Result<std::uint64_t> Bed::counter(std::string_view name) {
   testbed_->bus().settle();
   const net::Link& link = testbed_->link();
   std::vector<std::pair<std::string, std::uint64_t>> counters = {
-      {"spi_bytes", testbed_->bus().bytes() + (wires_ ? wires_->bytes() : 0)},
-      {"spi_frames", testbed_->bus().frames() + (wires_ ? wires_->frames() : 0)},
+      {"spi_bytes", spi_bytes()},
+      {"spi_frames", spi_frames()},
       {"frames_sent", link.counters(net::End::board).transmitted},
       {"frames_received", link.counters(net::End::host).delivered},
       {"records_dropped", testbed_->chip().records_dropped()},
@@ -323,9 +323,8 @@ Result<std::uint64_t> Bed::counter(std::string_view name) {
 
 std::string Bed::report() {
   testbed_->bus().settle();
-  std::string lines =
-      fmt::format("{}: {} s of virtual time on {}, {} SPI bytes in {} frames\n", name_, to_text(testbed_->now()),
-                  testbed_->board().name, testbed_->bus().bytes(), testbed_->bus().frames());
+  std::string lines = fmt::format("{}: {} s of virtual time on {}, {} SPI bytes in {} frames\n", name_,
+                                  to_text(testbed_->now()), testbed_->board().name, spi_bytes(), spi_frames());
   const AccountTotals& totals = testbed_->budget().totals();
   const double sum = static_cast<double>(totals.sum().count());
   if (sum > 0) {

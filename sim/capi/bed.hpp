@@ -120,6 +120,9 @@ class Bed {
  private:
   class TraceLines;
 
+  // By the bus, and by a host that moves the wires by itself.
+  std::uint64_t spi_bytes() const { return testbed_->bus().bytes() + (wires_ ? wires_->bytes() : 0); }
+  std::uint64_t spi_frames() const { return testbed_->bus().frames() + (wires_ ? wires_->frames() : 0); }
   void note_clocks(const void* thread);
   void check_polling();
   std::string polled_register() const;

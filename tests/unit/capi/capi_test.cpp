@@ -304,6 +304,7 @@ TEST(CapiWires, AHostMovesThemByItself) {
   std::uint64_t bytes = 0;
   EXPECT_EQ(wizloop_counter(bed, "spi_bytes", &bytes), WIZLOOP_OK);
   EXPECT_EQ(bytes, 4U);
+  EXPECT_THAT(wizloop_report(bed), testing::HasSubstr(", 4 SPI bytes in 1 frames"));
   EXPECT_EQ(wizloop_spi_levels(bed, 2, 0, 0), WIZLOOP_E_ARGUMENT);
   wizloop_scsn(bed, 0);
   EXPECT_EQ(wizloop_spi_levels(bed, 0, 0, 0), WIZLOOP_E_STATE);
