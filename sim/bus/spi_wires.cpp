@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/core/limits.hpp"
 
 namespace wizloop::bus {
@@ -106,7 +108,7 @@ void SpiWires::rise_clock() {
   if (scsn_) return;
   const Instant now = queue_.now();
   if (clock_rose_at_ != Instant::min() && now - clock_rose_at_ < shortest_period_) {
-    shortest_period_ = now - clock_rose_at_;
+    shortest_period_ = std::max(now - clock_rose_at_, picoseconds(1));  // a host may have forgotten to let time pass
     const std::int64_t hz = hz_of(shortest_period_);
     if (hz > limits::theoretical_sclk.hz()) {
       add(Rule::sclk_above_limit, fmt::format("SCLK {} Hz, at most {} Hz", hz, limits::theoretical_sclk.hz()));

@@ -128,6 +128,12 @@ TEST_F(SpiWiresTest, JudgesTheShortestPeriodOfSclk) {
   EXPECT_THAT(found(), ElementsAre("sclk-above-rating", "sclk-above-limit"));
 }
 
+TEST_F(SpiWiresTest, ClocksWithoutAnyTimeAreTooFastAndNothingWorse) {
+  half_period = Duration{};
+  EXPECT_THAT(frame({0x00, 0x39, 0x00, 0x00}), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(found(), testing::Contains("sclk-above-limit"));
+}
+
 TEST_F(SpiWiresTest, JudgesClocksOutsideOfAFrameAndValuesOnMiso) {
   frame({0x00, 0x00, 0x00, 0x00});
   drive(true, true);
