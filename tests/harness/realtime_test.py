@@ -26,6 +26,7 @@ pytestmark = pytest.mark.simulator  # its programs come with the compiled module
 
 BOARD = "stm32f405-arduino"
 BYTES = 2 << 20
+KIB = 16
 ROUNDS = 6
 BUSY_PCT = 2.0
 PROGRAM = REPOSITORY / "build" / "release" / "tests" / "bench" / "virtual_figures"
@@ -36,7 +37,7 @@ Figure = Callable[[str], None]
 def virtual() -> dict[str, str]:
     if not PROGRAM.exists():
         lacking("virtual_figures is not built: ci/setup builds it")
-    command = [PROGRAM, boards.find(BOARD), str(BYTES)]
+    command = [PROGRAM, boards.find(BOARD), str(BYTES), str(KIB)]
     return fields(subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS).stdout)
 
 
@@ -130,7 +131,7 @@ def test_throughput_is_within_ten_percent_of_virtual_time(
         with listening(board.place, *peer) as (process, at):
             wait = Wait([board.served.process.pid, process.pid])
             # 16 KiB of the chip's memory: with less, how the host cuts its segments decides.
-            answer = board.ask(f"{verb} {at}{size} kib=16 timeout_ms=50000")
+            answer = board.ask(f"{verb} {at}{size} kib={KIB} timeout_ms=50000")
             waited_pct = wait.pct()
         assert answer["bytes"] == str(BYTES)
         ratio = int(answer["kbit_s"]) / exact
