@@ -11,7 +11,7 @@ import pytest
 from conftest import REPOSITORY, commands_of
 from wizloop.dut import inventory, locks
 
-pytestmark = pytest.mark.simulator
+pytestmark = [pytest.mark.simulator, pytest.mark.racks]
 
 WIZLOOP = [sys.executable, "-m", "wizloop"]
 SECONDS = 60.0

@@ -19,7 +19,7 @@ from labgrid_rack import BOARDS, Rack, eventually
 from places import lacking, need
 
 pytest.importorskip("labgrid") if os.environ.get("CI") != "true" else None
-pytestmark = pytest.mark.simulator
+pytestmark = [pytest.mark.simulator, pytest.mark.racks]
 
 FREED_WITHIN_S = 5.0
 SBIN = f"{os.environ['PATH']}:/usr/sbin"  # where exporters look as well

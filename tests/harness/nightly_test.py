@@ -11,7 +11,7 @@ import pytest
 from wizloop.results import reading
 from wizloop.results.database import Database, location
 
-pytestmark = pytest.mark.simulator
+pytestmark = [pytest.mark.simulator, pytest.mark.racks]
 
 NOWHERE = "tcp:127.0.0.1:1"
 BODIES = """
