@@ -91,6 +91,26 @@ def test_a_board_that_nothing_brings_back_is_lost_and_says_what_was_tried(host):
     assert board.tried == ["reset button", "power cycle"]
 
 
+def test_a_board_that_somebody_else_talks_to_is_left_alone(host, tmp_path):
+    board = HangingBoard(host)
+    board.hangs = False
+    board.answers = lambda *_: "err busy holder=tcp:127.0.0.1:9"
+    with opened(board, host, button=board, power=board) as device:
+        with pytest.raises(locks.PortBusy, match=r"in use by tcp:127\.0\.0\.1:9"):
+            recovery.make_ready(device)
+    assert board.tried == []
+    file = tmp_path / "boards.toml"
+    file.write_text(f'[[board]]\nname = "b1"\naddress = "serial:{board.device}"\nslowness = 1\n')
+    stands = Stands(str(file), 1)
+    stands._host = host
+    with pytest.raises(locks.PortBusy):
+        stands.lend("b1")
+    assert not (tmp_path / "quarantine.toml").exists()
+    board.answers = lambda _, request: WELL.get(request.partition(" timeout_ms=")[0])
+    assert stands.lend("b1").recovered == ()  # the other has gone
+    stands._open.popitem()[1].close()
+
+
 def test_a_lost_board_goes_into_quarantine_and_is_not_tried_again(host, tmp_path):
     board = HangingBoard(host)
     file = tmp_path / "boards.toml"

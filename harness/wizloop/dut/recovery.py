@@ -3,7 +3,7 @@
     taken = recovery.make_ready(device)    # ("resync",) on a good day
 
 resync, the reset on its DTR line, its reset button, its power. A board that none of them brings back is lost, and
-BoardLost says what each rung came to.
+BoardLost says what each rung came to. One that somebody else talks to is not ill: PortBusy names who, and it is left alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 from wizloop.dut.agent import VerbFailed
 from wizloop.dut.device import BOOT_S, Device
+from wizloop.dut.locks import PortBusy
 from wizloop.dut.serial_line import SerialLine
 from wizloop.errors import InfrastructureError
 
@@ -35,6 +36,8 @@ def make_ready(device: Device) -> tuple[str, ...]:
         try:
             climb()
             _settle(device)
+        except PortBusy:
+            raise
         except (InfrastructureError, VerbFailed) as error:
             failures.append(f"{name}: {error}")
         else:

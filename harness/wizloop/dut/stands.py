@@ -22,6 +22,7 @@ from wizloop.dut.host_peer import HostPeer
 from wizloop.dut.inventory import Board, open_board
 from wizloop.dut.lease import WAIT_S, Lease, LeaseLost, LeaseRefused
 from wizloop.dut.ledger import Line
+from wizloop.dut.locks import PortBusy
 from wizloop.dut.peers import ModelPeer, Peer
 from wizloop.dut.quarantine import Quarantine
 from wizloop.dut.recovery import BoardLost
@@ -93,7 +94,7 @@ class Stands:
                 if fresh:
                     self._probe(device)
                     taken += recovery.make_ready(device)[1:]
-            except (BoardLost, NotWell) as error:
+            except (BoardLost, NotWell, PortBusy) as error:
                 place = self._leases[text].place
                 if why := self._leases[text].lost():
                     self._close(text)
