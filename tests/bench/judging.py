@@ -4,18 +4,21 @@
     ci/judging counts      # instructions of each frame, by valgrind: the same on any machine, however busy
 
 Times are of two builds of speed_bench, run in turn so that a machine that slows down slows both; it is the fastest run
-of each that counts, since whatever disturbs a run makes it slower.
+of each that counts, since whatever disturbs a run makes it slower. Where a program lies in memory does that too, and stays
+as it is as long as the file does: so each run is one of a fresh copy. The last column says how much longer the slowest of
+the judged copies took than the fastest, as a measure of what a difference has to exceed to mean something.
 """
 
 import collections
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
-ROUNDS = 9
+ROUNDS = 15
 # Frames of one register; bytes; buffer frames of 2 KiB; whole runs.
 CASES = "register_frames|spi_bytes|end_to_end"
 
@@ -40,12 +43,15 @@ def run(program):
 
 
 def times(programs):
-    fastest = ({}, {})
-    for _ in range(ROUNDS):
-        for program, of in zip(programs, fastest):
-            for case, time in run(program).items():
-                of[case] = min(time, of.get(case, time))
-    return fastest
+    taken = [collections.defaultdict(list) for _ in programs]
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(ROUNDS):
+            for side, (program, of) in enumerate(zip(programs, taken)):
+                copy = shutil.copy(program, pathlib.Path(folder) / f"{side}-{number}")
+                for case, time in run(copy).items():
+                    of[case].append(time)
+                copy.unlink()
+    return taken
 
 
 def profile(program, case):
@@ -84,12 +90,23 @@ def counts(programs):
     return found
 
 
-def main(what, judged, unjudged):
-    with_judges, without = {"times": times, "counts": counts}[what]((judged, unjudged))
-    unit = {"times": "ns", "counts": "instr."}[what]
-    print(f"{'case':26}{f'judged, {unit}':>18}{f'not, {unit}':>18}{'costs':>9}")
-    for case, cost in with_judges.items():
+def show_times(programs):
+    judged, without = times(programs)
+    print(f"{'case':26}{'judged, ns':>18}{'not, ns':>18}{'costs':>9}{'copies':>9}")
+    for case, taken in judged.items():
+        fastest, other = min(taken), min(without[case])
+        print(f"{case:26}{fastest:18.1f}{other:18.1f}{fastest / other - 1:>+9.1%}{max(taken) / fastest - 1:>9.1%}")
+
+
+def show_counts(programs):
+    judged, without = counts(programs)
+    print(f"{'case':26}{'judged, instr.':>18}{'not, instr.':>18}{'costs':>9}")
+    for case, cost in judged.items():
         print(f"{case:26}{cost:18.1f}{without[case]:18.1f}{cost / without[case] - 1:>+9.1%}")
+
+
+def main(what, judged, unjudged):
+    {"times": show_times, "counts": show_counts}[what]((judged, unjudged))
 
 
 if __name__ == "__main__":
