@@ -256,14 +256,19 @@ Result<RunResult> run(const RunRequest& request) {
     result.failure = fmt::format("findings {}: {}", strict ? "under chip.preset=strict" : "that nobody announced",
                                  fmt::join(result.unannounced, ", "));
   }
-  if (const std::string difference = world.testbed().front_difference(); !difference.empty()) {
+  const std::string difference = world.testbed().front_difference();
+  seal(result, world.fingerprint());
+  const auto unwritten = world.finish_files();
+  if (!difference.empty()) {  // matters more than a file that could not be written
     result.failure = fmt::format("the SPI fronts differ {}", difference);
-    if (!request.mismatch_file.empty()) {
+    if (unwritten) {
+      result.failure += fmt::format("; {}", unwritten->message);
+    } else if (!request.mismatch_file.empty()) {
       result.failure += fmt::format("; {} shows the pins", request.mismatch_file.string());
     }
+    return result;
   }
-  seal(result, world.fingerprint());
-  if (const auto error = world.finish_files()) return *error;
+  if (unwritten) return *unwritten;
   return result;
 }
 

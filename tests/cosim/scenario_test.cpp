@@ -202,16 +202,23 @@ TEST(SpiFaultsTest, MostFaultsEarnAFinding) {
 INSTANTIATE_TEST_SUITE_P(Every, SpiFaultTest, testing::ValuesIn(every_spi_fault()));
 
 // Sn_TX_WR passes FFFF, and RTL whose address stays there writes the next byte elsewhere.
-TEST(FrontTest, ARunWhoseFrontsDifferFailsWithWordsAndAWaveform) {
-  const char* const folder = std::getenv("TEST_TMPDIR");
+// The RTL's address stops at its end, and the C++ front's goes round.
+RunRequest with_fronts_that_differ(const std::filesystem::path& mismatch_file) {
   RunRequest request = a_request("stm32f405-arduino", "burst", {{"total_bytes", "131072"}});
-  request.mismatch_file = std::filesystem::path{folder != nullptr ? folder : testing::TempDir()} / "scenario_test.fst";
-  request.front_maker = [&](const EventQueue& queue, chip::Chip::BehindFront behind) {
+  request.mismatch_file = mismatch_file;
+  request.front_maker = [mismatch_file](const EventQueue& queue, chip::Chip::BehindFront behind) {
     rtl::Straps straps = rtl::Straps::of(behind.quirks);
     straps.address_sticks = true;
     return std::make_unique<rtl::LockStep>(queue, behind,
-                                           rtl::LockStepOptions{.waveform = request.mismatch_file, .straps = straps});
+                                           rtl::LockStepOptions{.waveform = mismatch_file, .straps = straps});
   };
+  return request;
+}
+
+TEST(FrontTest, ARunWhoseFrontsDifferFailsWithWordsAndAWaveform) {
+  const char* const folder = std::getenv("TEST_TMPDIR");
+  RunRequest request = with_fronts_that_differ(std::filesystem::path{folder != nullptr ? folder : testing::TempDir()} /
+                                               "scenario_test.fst");
   const RunResult result = value_of(request);
   EXPECT_THAT(result.failure, HasSubstr("the SPI fronts differ at 1.0"));
   EXPECT_THAT(result.failure, HasSubstr("the next byte of S0 TX is at 0x0000 in C++ and at 0xFFFF in RTL; "));
@@ -219,6 +226,12 @@ TEST(FrontTest, ARunWhoseFrontsDifferFailsWithWordsAndAWaveform) {
   EXPECT_TRUE(std::filesystem::remove(request.mismatch_file));
   request.front_maker = {};
   EXPECT_THAT(on("both", request).failure, IsEmpty());
+}
+
+TEST(FrontTest, ADifferenceIsToldEvenIfItsWaveformCannotBeWritten) {
+  const RunResult result = value_of(with_fronts_that_differ("/no/such/folder/scenario_test.fst"));
+  EXPECT_THAT(result.failure, HasSubstr("the SPI fronts differ at 1.0"));
+  EXPECT_THAT(result.failure, HasSubstr("/no/such/folder/scenario_test.fst: cannot be written"));
 }
 
 TEST(FrontTest, ANameThatIsNoFrontIsRefused) {

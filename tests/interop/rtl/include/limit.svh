@@ -1,0 +1,2 @@
+// From a folder of INCLUDES.
+localparam int Limit = 100;
