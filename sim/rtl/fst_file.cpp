@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 #endif
@@ -62,6 +63,7 @@ class FstFile final : public WaveFile {
   std::optional<Error> close(Instant at, std::string_view remark) override {
     stamp(at);
     if (!remark.empty()) fstWriterSetComment(context_, std::string{remark}.c_str());
+    if (const auto error = lacks_room()) return error;
     fstWriterClose(std::exchange(context_, nullptr));
     if (whole()) return std::nullopt;
     return Error{fmt::format("{}: the waveform could not be written whole", path_.string()), ErrorKind::machine};
@@ -72,6 +74,19 @@ class FstFile final : public WaveFile {
     if (at == stamped_) return;
     stamped_ = at;
     fstWriterEmitTimeChange(context_, static_cast<std::uint64_t>(at.time_since_epoch().count()));
+  }
+  // To close a file the library maps another that it has written beside it. What a full disk has not taken of that is
+  // not there to be mapped, which would end the process: better leave the library's memory to itself.
+  std::optional<Error> lacks_room() {
+    constexpr std::uintmax_t least_bytes = 1 << 20;
+    std::error_code unknown;
+    const auto room = std::filesystem::space(std::filesystem::absolute(path_).parent_path(), unknown);
+    if (unknown || room.available >= least_bytes) return std::nullopt;
+    context_ = nullptr;
+    std::filesystem::remove(path_.string() + ".hier", unknown);
+    return Error{fmt::format("{}: the waveform could not be written whole: {} bytes are free on its disk, expected {}",
+                             path_.string(), room.available, least_bytes),
+                 ErrorKind::machine};
   }
   // The library says nothing of a disk that is full: whether the file can be read up to its end does.
   bool whole() const {
