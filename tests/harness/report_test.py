@@ -266,6 +266,23 @@ def test_boards_that_are_measured_once_a_night_are_judged_by_their_trend(
     assert document["exit_code"] == {YELLOW: 4, GREEN: 0, RED: 3}[verdict]
 
 
+def test_a_board_that_is_gone_after_a_step_does_not_keep_later_nights_red(fake, wizloop, memory, tmp_path):
+    file = memory / "gone.db"
+    with Database(location(str(file))) as database:
+        for night in range(31):
+            recorder = begin(database, RunHead("nightly", "ab" * 20, False, "rack1", ""))
+            if night < 30:
+                value = (18 + 0.01 * (night * 7 % 5)) / (1.06 if night >= 26 else 1)
+                recorder.whole(head("F1", REAL, "serial:/dev/board"), Sample(value))
+            recorder.end()
+    verdicts = {}
+    for run in (30, 31):
+        wizloop("report", "--database", file, "--run", run, "--out", tmp_path)
+        document = json.loads((tmp_path / "report.json").read_text())
+        verdicts[run] = document["verdict"], document["exit_code"]
+    assert verdicts == {30: (RED, 3), 31: (YELLOW, 4)}
+
+
 def test_tests_are_reported_without_any_database(fake, wizloop, memory, monkeypatch, tmp_path):
     monkeypatch.delenv("WIZLOOP_DATABASE", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(memory))

@@ -193,7 +193,12 @@ def gather(
     """
     figures = _figures(measured, comparison, series)
     failures = _failed_tests(parts) + _failed_figures(measured, repeat)
-    fresh = [(of, step) for of in figures if of.series is not None for step in _fresh_steps(of.series)]
+    fresh = [
+        (of, step)
+        for of in figures
+        if run is not None and of.series is not None
+        for step in _fresh_steps(of.series, run.id)
+    ]
     by_trend = {(of.dut, of.name, of.path, of.unit) for of in figures if of.by_trend}
     judged = None
     if comparison is not None:
@@ -322,9 +327,12 @@ def _sentences(
 FAILURES_TOLD = 5
 
 
-def _fresh_steps(series: Series) -> list[Step]:
-    """Of a board, that made it slower lately and that nobody wanted; exact figures are compared, run by run."""
-    if series.clock == VIRTUAL:
+def _fresh_steps(series: Series, run: int) -> list[Step]:
+    """Of a board that this run measured, that made it slower lately and that nobody wanted.
+
+    Exact figures are compared, run by run. A board that is gone would have its last runs for ever.
+    """
+    if series.clock == VIRTUAL or not series.runs or series.runs[-1].run != run:
         return []
     lately = {moment.run for moment in series.runs[-FRESH_RUNS:]}
     return [step for step in series.steps if step.slower and not step.intended and step.at.run in lately]
@@ -400,7 +408,7 @@ def _figure(figure: StoredFigure | None, row: Any, course: Series | None) -> Fig
     by_trend = state in _NOT_BESIDE_ITS_BASE and course is not None and len(course.values) >= 2 * LEVEL_MIN
     if by_trend:
         state, light, why = "by trend", GREEN, ""
-    if figure is not None and course is not None and _fresh_steps(course) and light != RED:
+    if figure is not None and course is not None and _fresh_steps(course, figure.run) and light != RED:
         state, light = "slower of late", RED
     return Figure(
         name=head.name,
