@@ -118,6 +118,14 @@ def test_two_nights_in_one_folder_are_refused(night, wizloop, memory, tmp_path):
     assert (code, "another nightly run is at work" in err) == (5, True)
 
 
+def test_an_inventory_without_a_board_is_no_night(wizloop, tmp_path):
+    file = tmp_path / "empty.toml"
+    file.touch()
+    code, _, err = wizloop("nightly", "--inventory", file, "--out", tmp_path / "night")
+    assert code == 4 and f"no board in {file}: `wizloop board add NAME`" in " ".join(err.split())
+    assert not (tmp_path / "night").exists()
+
+
 def test_a_night_without_boards_and_figures_is_nothing(night, wizloop, memory, tmp_path):
     (tmp_path / "boards.toml").write_text("")
     assert wizloop("nightly", "--no-host-figures", "--out", tmp_path, "--database", memory / "n.db")[0] == 4

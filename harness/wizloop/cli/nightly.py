@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from wizloop.cli.recording import DatabaseOption
+from wizloop.errors import NothingMeasured
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": False}
 
@@ -37,8 +38,12 @@ def nightly(
     from wizloop.cli.test import bodies
     from wizloop.dut import inventory as inventories
 
-    chosen = dut or [board.name for board in inventories.load(inventory).boards]
-
+    chosen = dut or []
+    if not chosen:
+        loaded = inventories.load(inventory)
+        chosen = [board.name for board in loaded.boards]
+        if not chosen and loaded.file.exists():  # without one, the night is that of a machine without boards
+            raise NothingMeasured(f"there is no board in {loaded.file}: `wizloop board add NAME` writes one")
     plan = job.Plan(
         duts=tuple(dict.fromkeys(chosen)),
         out=out,
