@@ -283,6 +283,20 @@ def test_a_board_that_is_gone_after_a_step_does_not_keep_later_nights_red(fake, 
     assert verdicts == {30: (RED, 3), 31: (YELLOW, 4)}
 
 
+def test_a_run_is_compared_with_none_of_another_label_or_that_was_cut_short(fake, wizloop, memory, monkeypatch, tmp_path):
+    file = memory / "boards.db"
+    monkeypatch.setenv("WIZLOOP_DATABASE", str(file))
+    with Database(location(str(file))) as database:
+        for label, ends in (("ab", True), ("nightly", False), ("nightly", True)):
+            recorder = begin(database, RunHead(label, "ab" * 20, False, "rack1", ""))
+            recorder.whole(head("F1", REAL, "serial:/dev/board"), Sample(18.0))
+            if ends:
+                recorder.end()
+    wizloop("report", "--out", tmp_path)
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert (document["run"]["id"], document["comparison"]) == (3, None)
+
+
 def test_tests_are_reported_without_any_database(fake, wizloop, memory, monkeypatch, tmp_path):
     monkeypatch.delenv("WIZLOOP_DATABASE", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(memory))

@@ -115,7 +115,7 @@ def _chosen(runs: list[StoredRun], word: str | None, place: str) -> StoredRun:
 
 
 def _before(run: StoredRun, earlier: list[StoredRun]) -> str | None:
-    alike = [other for other in earlier if other.head.label == run.head.label] or earlier
+    alike = [other for other in earlier if other.head.label == run.head.label and other.ended is not None]
     return f"run:{alike[-1].id}" if alike else None
 
 
