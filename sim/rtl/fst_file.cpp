@@ -10,9 +10,10 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "sim/rtl/fst_disk.hpp"
 #endif
 
 namespace wizloop::rtl {
@@ -45,7 +46,7 @@ class FstFile final : public WaveFile {
     declare.walk(signals_);
   }
   ~FstFile() override {
-    if (context_ != nullptr) fstWriterClose(context_);
+    if (context_ != nullptr && !no_room_to_close_fst(path_)) fstWriterClose(context_);
   }
 
   void begin(Instant at, std::span<const WaveValue> values) override {
@@ -63,10 +64,10 @@ class FstFile final : public WaveFile {
   std::optional<Error> close(Instant at, std::string_view remark) override {
     stamp(at);
     if (!remark.empty()) fstWriterSetComment(context_, std::string{remark}.c_str());
-    if (const auto error = lacks_room()) return error;
-    fstWriterClose(std::exchange(context_, nullptr));
-    if (whole()) return std::nullopt;
-    return Error{fmt::format("{}: the waveform could not be written whole", path_.string()), ErrorKind::machine};
+    void* const context = std::exchange(context_, nullptr);
+    if (auto error = no_room_to_close_fst(path_)) return error;
+    fstWriterClose(context);
+    return fst_cut_short(path_, static_cast<std::uint64_t>(stamped_.time_since_epoch().count()));
   }
 
  private:
@@ -75,28 +76,6 @@ class FstFile final : public WaveFile {
     stamped_ = at;
     fstWriterEmitTimeChange(context_, static_cast<std::uint64_t>(at.time_since_epoch().count()));
   }
-  // To close a file the library maps another that it has written beside it. What a full disk has not taken of that is
-  // not there to be mapped, which would end the process: better leave the library's memory to itself.
-  std::optional<Error> lacks_room() {
-    constexpr std::uintmax_t least_bytes = 1 << 20;
-    std::error_code unknown;
-    const auto room = std::filesystem::space(std::filesystem::absolute(path_).parent_path(), unknown);
-    if (unknown || room.available >= least_bytes) return std::nullopt;
-    context_ = nullptr;
-    std::filesystem::remove(path_.string() + ".hier", unknown);
-    return Error{fmt::format("{}: the waveform could not be written whole: {} bytes are free on its disk, expected {}",
-                             path_.string(), room.available, least_bytes),
-                 ErrorKind::machine};
-  }
-  // The library says nothing of a disk that is full: whether the file can be read up to its end does.
-  bool whole() const {
-    void* const reader = fstReaderOpen(path_.c_str());
-    if (reader == nullptr) return false;
-    const std::uint64_t end = fstReaderGetEndTime(reader);
-    fstReaderClose(reader);
-    return end == static_cast<std::uint64_t>(stamped_.time_since_epoch().count());
-  }
-
   std::filesystem::path path_;
   void* context_;
   std::vector<WaveSignal> signals_;

@@ -233,15 +233,7 @@ void LockStep::set_held_in_reset(bool held) {
   end_call();
 }
 
-std::uint8_t LockStep::exchange(std::uint8_t mosi) {
-  begin_byte();
-  std::uint8_t miso = 0;
-  for (int bit = 7; bit >= 0; --bit) {
-    miso = static_cast<std::uint8_t>(miso << 1 | (clock_bit(bit, (mosi >> bit & 1) != 0) ? 1 : 0));
-  }
-  end_byte();
-  return miso;
-}
+std::uint8_t LockStep::exchange(std::uint8_t mosi) { return clock_byte(*this, mosi); }
 
 void LockStep::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {

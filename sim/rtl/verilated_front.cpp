@@ -13,10 +13,14 @@
 #endif
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 #include "Vspi_front_bench.h"
 #include "sim/core/limits.hpp"
+#include "sim/rtl/fst_disk.hpp"
 
 namespace wizloop::rtl {
 namespace {
@@ -251,15 +255,17 @@ void VerilatedFront::end_byte() {
   falls_at_ = byte_ends_;
 }
 
-std::uint8_t VerilatedFront::exchange(std::uint8_t mosi) {
-  begin_byte();
+std::uint8_t clock_byte(chip::SpiPins& pins, std::uint8_t mosi) {
+  pins.begin_byte();
   std::uint8_t miso = 0;
   for (int bit = 7; bit >= 0; --bit) {
-    miso = static_cast<std::uint8_t>(miso << 1 | (clock_bit(bit, (mosi >> bit & 1) != 0) ? 1 : 0));
+    miso = static_cast<std::uint8_t>(miso << 1 | (pins.clock_bit(bit, (mosi >> bit & 1) != 0) ? 1 : 0));
   }
-  end_byte();
+  pins.end_byte();
   return miso;
 }
+
+std::uint8_t VerilatedFront::exchange(std::uint8_t mosi) { return clock_byte(*this, mosi); }
 
 void VerilatedFront::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -384,20 +390,30 @@ std::optional<Error> VerilatedFront::write_waveform(const std::filesystem::path&
   while (first != events.begin() && (first == events.end() || !first->scsn)) --first;
 
   Model model{straps_};
-  VerilatedFstC fst;
-  model.trace(fst);
-  fst.set_time_unit("1ps");
-  fst.set_time_resolution("1ps");
-  fst.open(file.c_str());
-  if (!fst.isOpen()) return Error{fmt::format("{}: cannot be written", file.string())};
+  // On the heap, to be left to itself where it cannot be closed.
+  auto fst = std::make_unique<VerilatedFstC>();
+  model.trace(*fst);
+  fst->set_time_unit("1ps");
+  fst->set_time_resolution("1ps");
+  errno = 0;
+  fst->open(file.c_str());
+  if (!fst->isOpen()) {
+    const int error_number = errno;
+    return Error{fmt::format("{}: cannot be written: {}", file.string(), std::strerror(error_number)),
+                 kind_of(error_number)};
+  }
   std::uint64_t at = 0;  // edges at one instant are a picosecond apart, to be seen
   for (; first != events.end(); ++first) {
     model.apply(*first);
     at = std::max(at + 1, ticks(first->at));
-    fst.dump(at);
+    fst->dump(at);
   }
-  fst.close();
-  return std::nullopt;
+  if (auto error = no_room_to_close_fst(file)) {
+    static_cast<void>(fst.release());
+    return error;
+  }
+  fst->close();
+  return fst_cut_short(file, at);
 }
 
 }  // namespace wizloop::rtl

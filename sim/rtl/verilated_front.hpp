@@ -44,6 +44,9 @@ struct Straps {
   static Straps of(const chip::Quirks& quirks);
 };
 
+// One byte at pins, without a fault: the eight bits of MOSI to those of MISO, the first in bit 7.
+std::uint8_t clock_byte(chip::SpiPins& pins, std::uint8_t mosi);
+
 class VerilatedFront final : public chip::PinFront {
  public:
   VerilatedFront(const EventQueue& queue, chip::Chip::BehindFront behind);

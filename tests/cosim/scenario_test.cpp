@@ -231,7 +231,8 @@ TEST(FrontTest, ARunWhoseFrontsDifferFailsWithWordsAndAWaveform) {
 TEST(FrontTest, ADifferenceIsToldEvenIfItsWaveformCannotBeWritten) {
   const RunResult result = value_of(with_fronts_that_differ("/no/such/folder/scenario_test.fst"));
   EXPECT_THAT(result.failure, HasSubstr("the SPI fronts differ at 1.0"));
-  EXPECT_THAT(result.failure, HasSubstr("/no/such/folder/scenario_test.fst: cannot be written"));
+  EXPECT_THAT(result.failure,
+              HasSubstr("/no/such/folder/scenario_test.fst: cannot be written: No such file or directory"));
 }
 
 TEST(FrontTest, ANameThatIsNoFrontIsRefused) {
