@@ -309,6 +309,23 @@ def test_tests_are_reported_without_any_database(fake, wizloop, memory, monkeypa
     assert wizloop("report", "--merged", tmp_path / "junit.xml")[0] == 2
 
 
+def test_the_command_names_what_failed_and_how_to_run_it_again(wizloop, memory, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # no database there
+    failing = "".join(
+        f'<testcase name="Echo.Loses{count}" classname="Echo"><failure message="3 bytes lost"/></testcase>'
+        for count in range(12)
+    )
+    file = tmp_path / "ctest-release.xml"
+    file.write_text(f'<testsuite><testcase name="Echo.Holds" classname="Echo"/>{failing}</testsuite>')
+    lines = wizloop("report", "--out", tmp_path / "r", "--junit", file)[1].splitlines()
+    assert lines[0].startswith("red: 12 failures")
+    assert lines[1:3] == [
+        "  Echo.Loses0 (ctest-release): 3 bytes lost",
+        "    again: ctest --preset release --output-on-failure -R '^Echo\\.Loses0$'",
+    ]
+    assert lines[-2:] == ["  and 2 more failures, on the page", f"report: {tmp_path}/r/index.html"]
+
+
 def test_a_failed_run_is_repeated_with_all_that_it_was_given(fake, wizloop, memory, tmp_path):
     file = memory / "failed.db"
     given = ("tcp_recv", "--board", "fast", "--path", "burst", "--seed", "7", "--set", "fail=void")

@@ -65,9 +65,16 @@ def report(
     page.write(out, gathered, title)
     console = output.console(output.PIPE_WIDTH)
     console.print(Text(f"{gathered.light}: {gathered.headline}", style=STYLES[gathered.light]))
+    for failure in gathered.failures[:FAILURES_SHOWN]:
+        console.print(Text(f"  {failure.name} ({failure.where}): {failure.message}"))
+        for command in failure.repeat[:1]:
+            console.print(Text(f"    again: {command}"))
+    if len(gathered.failures) > FAILURES_SHOWN:
+        console.print(Text(f"  and {len(gathered.failures) - FAILURES_SHOWN} more failures, on the page"))
     console.print(Text(f"report: {out / page.HTML}"))
 
 
+FAILURES_SHOWN = 10
 STYLES = {"red": "red", "yellow": "yellow", "green": "green", "grey": ""}
 
 
