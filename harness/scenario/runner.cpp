@@ -248,6 +248,7 @@ Result<RunResult> run(const RunRequest& request) {
   result.findings = findings.all();
   result.announced = announcements(findings);
   for (const Rule rule : findings.failing(strict)) result.unannounced.emplace_back(text_of(rule).id);
+  for (const std::string_view limit : world.testbed().broken_limits().names()) result.broken_limits.emplace_back(limit);
   result.assumptions = assumptions(world.testbed().chip());
   result.faults = world.testbed().faults();
   result.wave_cut_at = world.testbed().wave_cut_at();

@@ -74,8 +74,9 @@ struct RunResult {
   std::uint64_t spi_bytes = 0;
   std::uint64_t frames_on_wire = 0;
   std::vector<Finding> findings;
-  std::vector<Announcement> announced;   // those that the findings met
-  std::vector<std::string> unannounced;  // ids of the findings that nobody announced; with chip.preset=strict of all
+  std::vector<Announcement> announced;     // those that the findings met
+  std::vector<std::string> unannounced;    // ids of the findings that nobody announced; with chip.preset=strict of all
+  std::vector<std::string> broken_limits;  // at the pins of an RTL front: "TCS"; the findings say each in words
   std::vector<Assumption> assumptions;
   std::vector<StruckFault> faults;  // each that was planned
   std::uint64_t fingerprint = 0;

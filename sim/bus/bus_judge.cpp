@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "sim/bus/judged_registers.hpp"
@@ -33,17 +34,32 @@ BusJudge::BusJudge(EventQueue& queue, Findings& findings, const BoardProfile& pr
       deselect_cost_{profile.deselect},
       sees_chip_{sees_chip} {
   set_clock(profile.sclk, profile.spi_mode);
-  set_select_cost(profile.select, profile.deselect);
+}
+
+// Mode 0 begins with half a period before the first edge, mode 3 ends with half a period after the last.
+void BusJudge::note_costs() {
+  const Duration leads = spi_mode_ == 0 ? half_period_ : Duration{};
+  const Duration trails = spi_mode_ == 0 ? Duration{} : half_period_;
+  setup_ = select_cost_ + leads;
+  setup_too_short_ = setup_ < limits::select_setup;
+  setup_taken_ = std::clamp<Duration>(limits::select_setup - leads, Duration{}, select_cost_);
+  hold_ = deselect_cost_ + trails;
+  least_after_last_bit_ = limits::select_hold - hold_;
+  const Duration most_hold_taken = std::clamp<Duration>(limits::select_hold - trails, Duration{}, deselect_cost_);
+  gap_may_be_too_short_ = select_cost_ + deselect_cost_ - setup_taken_ - most_hold_taken < limits::select_high;
+  note_edges();
+}
+
+void BusJudge::set_select_cost(Duration select, Duration deselect) {
+  select_cost_ = select;
+  deselect_cost_ = deselect;
+  note_costs();
 }
 
 void BusJudge::set_clock(Frequency sclk, int spi_mode) {
-  // Mode 0 begins with half a period before the first edge, mode 3 ends with half a period after the last.
-  const Duration half_period = sclk.periods(1) / 2;
-  setup_ = select_cost_ + (spi_mode == 0 ? half_period : Duration{});
-  setup_too_short_ = setup_ < limits::select_setup;
-  hold_ = deselect_cost_ + (spi_mode == 0 ? Duration{} : half_period);
-  least_after_last_bit_ = limits::select_hold - hold_;
-  note_edges();
+  spi_mode_ = spi_mode;
+  half_period_ = sclk.periods(1) / 2;
+  note_costs();
   if (!mode_works(spi_mode)) {
     add(Rule::spi_mode_unsupported, fmt::format("SPI mode {}, expected 0 or 3", spi_mode));
   }
@@ -71,8 +87,8 @@ void BusJudge::note_edges() {
 
 void BusJudge::on_watched_select() {
   if (other_selected_) add(Rule::two_selects_low, "SCSn of the W5500 fell while another device was selected");
-  if (queue_.now() < may_select_at_) {
-    const Duration high = queue_.now() - (may_select_at_ - limits::select_high);
+  if (const Instant falls = queue_.now() - setup_taken_; falls < may_select_at_) {
+    const Duration high = falls - (may_select_at_ - limits::select_high);
     add(Rule::select_high_too_short,
         fmt::format("SCSn high for {} ps, at least {} ps", high.count(), Duration{limits::select_high}.count()));
   }
@@ -85,13 +101,31 @@ void BusJudge::on_watched_select() {
 
 void BusJudge::on_watched_deselect(const PollWatch& watch, Duration after_last_bit) {
   if (!watch.in_frame()) return;
-  if (gap_may_be_too_short_) may_select_at_ = queue_.now() + limits::select_high;
+  if (gap_may_be_too_short_) {
+    const Duration trails = hold_ - deselect_cost_;
+    const Duration hold_taken = limits::select_hold - trails - after_last_bit;
+    may_select_at_ = queue_.now() + std::clamp<Duration>(hold_taken, Duration{}, deselect_cost_) + limits::select_high;
+  }
   if (after_last_bit < least_after_last_bit_ && watch.frame().bytes != 0) {
     add(Rule::select_hold_too_short,
         fmt::format("SCSn rose {} ps after the last SCLK edge, at least {} ps", (after_last_bit + hold_).count(),
                     Duration{limits::select_hold}.count()));
   }
   judge_values(watch.frame());
+}
+
+void BusJudge::add_broken_limits(chip::PinLimits broken) {
+  constexpr std::array<Rule, chip::pin_limit_names.size()> rules = {
+      Rule::select_high_too_short, Rule::select_setup_too_short, Rule::select_hold_too_short, Rule::sclk_above_limit,
+      Rule::sclk_above_limit,      Rule::sclk_above_limit,       Rule::sclk_above_limit};
+  const chip::PinLimits before = std::exchange(broken_, broken);
+  if (!mode_works(spi_mode_)) return;  // its edges are not where the host has them
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto limit = static_cast<chip::PinLimit>(i);
+    if (!broken.has(limit) || before.has(limit)) continue;
+    const bool is_known = std::ranges::find(findings_.all(), rules[i], &Finding::rule) != findings_.all().end();
+    if (!is_known) add(rules[i], fmt::format("{} is broken at the pins of the RTL", chip::pin_limit_names[i]));
+  }
 }
 
 // What came back on MISO ---------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "sim/bus/poll_watch.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/bus/seen_frame.hpp"
+#include "sim/chip/spi_pins.hpp"
 #include "sim/core/event_queue.hpp"
 #include "sim/core/finding.hpp"
 #include "sim/core/limits.hpp"
@@ -25,10 +26,7 @@ class BusJudge {
   void set_clock(Frequency sclk, int spi_mode);
 
   // What raising SCSn and lowering it again takes, from now on.
-  void set_select_cost(Duration select, Duration deselect) {
-    gap_may_be_too_short_ = select + deselect < limits::select_high;
-    note_edges();
-  }
+  void set_select_cost(Duration select, Duration deselect);
 
   // SCSn of the W5500 falls, its cost paid.
   void on_select() {
@@ -53,6 +51,11 @@ class BusJudge {
   void on_clocks_outside_frame() {
     if (!other_selected_) add(Rule::clocks_without_select, "SCLK runs while SCSn is high");
   }
+  // What has been broken at the pins so far, for whoever is there to assert it. No news where this judge has found it.
+  void on_broken_limits(chip::PinLimits broken) {
+    if (broken != broken_) [[unlikely]]
+      add_broken_limits(broken);
+  }
   // What came back on MISO in a frame that is over; alone where edges are judged by whoever sees them.
   void judge_values(const SeenFrame& frame);
 
@@ -60,7 +63,9 @@ class BusJudge {
   static constexpr std::uint32_t read_of_version = 0x003900, length_bits = 0x000003;  // VDM, or a fixed length
 
   void add(Rule rule, std::string_view seen, const SeenFrame* frame = nullptr);
+  void note_costs();
   void note_edges();
+  void add_broken_limits(chip::PinLimits broken);
   void on_watched_select();
   void on_watched_deselect(const PollWatch& watch, Duration after_last_bit);
   void judge_value(const SeenFrame& frame, std::size_t i);
@@ -70,12 +75,17 @@ class BusJudge {
 
   EventQueue& queue_;
   Findings& findings_;
+  int spi_mode_ = 0;
+  Duration half_period_{};
   // A board file prices select and deselect whole and does not say where in them the edge lies: it is given the benefit
   // of the doubt. So much do they add to what the bus sees between SCSn and SCLK.
   Duration select_cost_;
   Duration deselect_cost_;
   Duration setup_;
   Duration hold_;
+  // But what set-up and hold need of them SCSn is not high for.
+  Duration setup_taken_;
+  chip::PinLimits broken_;
   // Most boards cannot break the limits of select times, whatever firmware does, nor the values of a chip. On these
   // nothing needs a watch.
   bool sees_chip_;

@@ -43,6 +43,8 @@ void SpiBus::deselect() {
 }
 
 void SpiBus::on_frame_end() {
+  if (judged_pins_ != nullptr) [[unlikely]]
+    judge_.on_broken_limits(judged_pins_->broken_limits());
   watch_.on_frame_end();
   if (!watch_.in_loop()) not_in_loop_at_ = queue_.now();
 }

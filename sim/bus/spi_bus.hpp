@@ -60,6 +60,10 @@ class SpiBus {
     tell_timing();
   }
 
+  // Assertions at those pins are heeded at the end of each frame, for what the judge has not found; the pins outlive
+  // the bus. Only where nothing but the host moves them.
+  void heed_limits(const chip::SpiPins& pins) { judged_pins_ = &pins; }
+
   chip::PinTiming timing() const { return {sclk_, spi_mode_, select_cost_, deselect_cost_}; }
 
   bool has_dma() const { return profile_.dma.has_value(); }
@@ -143,6 +147,7 @@ class SpiBus {
   PollWatch watch_;
   BusJudge judge_;
   chip::SpiPins* pins_ = nullptr;
+  const chip::SpiPins* judged_pins_ = nullptr;
   Frequency sclk_;
   int spi_mode_;
   Duration select_cost_;

@@ -51,6 +51,7 @@ class LockStep final : public chip::PinFront {
   void repeat_edge() override;
   bool miss_bit(int bit) override;
   void end_byte() override { rtl_.end_byte(); }
+  chip::PinLimits broken_limits() const override { return rtl_.broken_limits(); }
 
   std::string difference() const override { return difference_; }
   std::optional<Error> close() override;

@@ -25,9 +25,6 @@
 namespace wizloop::rtl {
 namespace {
 
-// The order of spi_pin_checks.sv.
-constexpr std::string_view limits_checked[] = {"TCS", "TCSS", "TCSH", "TWH", "TWL", "TDS", "TDH"};
-
 std::uint64_t ticks(Instant at) { return static_cast<std::uint64_t>(at.time_since_epoch().count()); }
 
 }  // namespace
@@ -163,8 +160,9 @@ void VerilatedFront::select() {
   Instant at = queue_.now();
   if (in_byte_) {
     at = instant_of(half_period_) + timing_.sclk.periods(1) / 4;  // lost and back again within a byte
-  } else if (idles_high_) {
-    at -= std::min<Duration>(limits::select_setup, timing_.select);  // its first edge is due at once
+  } else {
+    const Duration to_first_edge = idles_high_ ? Duration{} : before_end_[0] - before_end_[1];
+    at -= std::clamp<Duration>(limits::select_setup - to_first_edge, Duration{}, timing_.select);
   }
   data_bytes_ = ignored_bits_ = 0;
   log_.count = 0;
@@ -365,13 +363,7 @@ bool VerilatedFront::mosi() const { return model_->top().mosi != 0; }
 bool VerilatedFront::is_write() const { return model_->top().rwb != 0; }
 std::uint16_t VerilatedFront::address() const { return model_->top().address; }
 
-std::vector<std::string_view> VerilatedFront::broken_limits() const {
-  std::vector<std::string_view> broken;
-  for (std::size_t i = 0; i < std::size(limits_checked); ++i) {
-    if ((model_->top().broken >> i & 1) != 0) broken.push_back(limits_checked[i]);
-  }
-  return broken;
-}
+chip::PinLimits VerilatedFront::broken_limits() const { return chip::PinLimits{model_->top().broken}; }
 
 // Waveforms ----------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "sim/chip/pin_front.hpp"
@@ -72,6 +71,8 @@ class VerilatedFront final : public chip::PinFront {
   void repeat_edge() override;
   bool miss_bit(int bit) override;
   void end_byte() override;
+  // As spi_pin_checks.sv has it.
+  chip::PinLimits broken_limits() const override;
 
   // For comparison with another front.
   chip::FramePhase phase() const;
@@ -87,9 +88,6 @@ class VerilatedFront final : public chip::PinFront {
   Instant taken_at() const { return taken_at_; }
   bool mosi() const;  // the level at the pin
   Duration sclk_periods(std::int64_t count) const { return timing_.sclk.periods(count); }
-
-  // The limits of the pin protocol that have been broken so far (spi_pin_checks.sv): "TCS", "TDS".
-  std::vector<std::string_view> broken_limits() const;
 
   // Keeps the last edges at the pins, so many at most, for write_waveform().
   void keep_edges(std::size_t most);

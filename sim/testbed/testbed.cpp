@@ -202,6 +202,7 @@ void Testbed::build_bus() {
   pins_ = &target;
   bus_.emplace(queue_, budget_, target, setup_.board, findings_, static_cast<const bus::AwaitedSource&>(*this));
   if (front_) bus_->on_timing(*front_);
+  if (front_ && !faulty_spi_) bus_->heed_limits(*front_);
   if (probe_) probe_->follow(*bus_);
   bus_->inject(*faults_);
   if (faulty_spi_) faulty_spi_->on_other_device([this](bool selected) { bus_->other_select(selected); });

@@ -114,6 +114,8 @@ class Testbed final : private bus::AwaitedSource {
   const chip::Chip& chip() const { return *chip_; }
   // How two SPI fronts side by side differ; empty as long as they do not.
   std::string front_difference() const { return front_ ? front_->difference() : std::string{}; }
+  // What is broken at the pins of an RTL front; nothing where there are none.
+  chip::PinLimits broken_limits() const { return front_ ? front_->broken_limits() : chip::PinLimits{}; }
   bus::SpiBus& bus() { return *bus_; }
   // The chip's pins as the bus sees them, whatever stands in front of them.
   chip::SpiTarget& pins() { return *pins_; }

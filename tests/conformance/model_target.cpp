@@ -57,7 +57,7 @@ void ModelTarget::select() {
   bits_ = 0;
   if (!powered_) return;
   if (!bus_) return chip().spi().select();
-  wait(std::max(Duration{}, select_high_ - host_.select - host_.deselect));
+  wait(select_high_);
   bus_->select();
 }
 
@@ -111,7 +111,9 @@ void ModelTarget::set_spi_timing(const SpiTiming& timing) {
   host_.deselect = std::max(Duration{}, timing.select_hold - (timing.mode == 0 ? Duration{} : half_period));
   select_high_ = timing.select_high;
   bus_.emplace(queue_, budget_, chip().spi(), host_, findings_, static_cast<const bus::AwaitedSource&>(*this));
-  if (!fronts_.empty()) bus_->on_timing(*fronts_.back());
+  if (fronts_.empty()) return;
+  bus_->on_timing(*fronts_.back());
+  bus_->heed_limits(*fronts_.back());
 }
 
 std::uint64_t ModelTarget::sclk_periods() const {

@@ -83,14 +83,30 @@ std::vector<BoardAndPath> every_board_and_path() {
   return all;
 }
 
+// What the assertions at the pins have to find where the judge of the C++ front has these findings. Those of SCLK and
+// MOSI stand for a clock that no board file may name.
+std::vector<std::string> limits_of(const std::vector<Finding>& findings) {
+  constexpr std::pair<Rule, const char*> selects[] = {{Rule::select_high_too_short, "TCS"},
+                                                      {Rule::select_setup_too_short, "TCSS"},
+                                                      {Rule::select_hold_too_short, "TCSH"}};
+  std::vector<std::string> limits;
+  for (const auto& [rule, limit] : selects) {
+    if (std::ranges::find(findings, rule, &Finding::rule) != findings.end()) limits.emplace_back(limit);
+  }
+  return limits;
+}
+
 class BoardRunTest : public testing::TestWithParam<BoardAndPath> {};
 
 TEST_P(BoardRunTest, SixtyFourKibibytesAreTheSameOnBothFronts) {
   const RunRequest request = a_request(GetParam().board, GetParam().path, {{"total_bytes", "65536"}});
   const RunResult cpp = on("cpp", request);
   EXPECT_THAT(cpp.failure, IsEmpty());
-  expect_same(cpp, on("rtl", request));
-  expect_same(cpp, on("both", request));
+  for (const char* front : {"rtl", "both"}) {
+    const RunResult other = on(front, request);
+    expect_same(cpp, other);
+    EXPECT_EQ(other.broken_limits, limits_of(cpp.findings)) << front;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seed, BoardRunTest, testing::ValuesIn(every_board_and_path()), [](const auto& of) {
@@ -98,6 +114,52 @@ INSTANTIATE_TEST_SUITE_P(Seed, BoardRunTest, testing::ValuesIn(every_board_and_p
   std::ranges::replace(name, '-', '_');
   return name;
 });
+
+// A host that breaks limits, and those that it breaks: the same for the judge in C++ and for the assertions.
+struct BrokenLimits {
+  std::map<std::string, std::string> settings;
+  std::vector<std::string> limits;
+};
+void PrintTo(const BrokenLimits& of, std::ostream* out) { *out << testing::PrintToString(of.settings); }
+
+class BrokenLimitsTest : public testing::TestWithParam<BrokenLimits> {};
+
+TEST_P(BrokenLimitsTest, AreThoseOfTheJudge) {
+  for (const char* path : {"byte", "dma"}) {
+    RunRequest request = a_request("stm32f405-arduino", path, GetParam().settings);
+    request.parameters.insert({{"total_bytes", "2048"}, {"board.burst_gap_ns", "0"}, {"board.dma_complete_ns", "0"}});
+    const RunResult cpp = on("cpp", request);
+    for (const char* front : {"rtl", "both"}) {
+      const RunResult other = on(front, request);
+      expect_same(cpp, other);
+      EXPECT_EQ(other.broken_limits, GetParam().limits) << path << " " << front;
+      EXPECT_EQ(limits_of(cpp.findings), GetParam().limits) << path;
+    }
+  }
+}
+
+using Settings = std::map<std::string, std::string>;
+const Settings at_once = {{"board.select_ns", "0"}, {"board.deselect_ns", "0"}, {"board.byte_gap_ns", "0"}};
+
+Settings with(Settings settings, const Settings& more) {
+  for (const auto& [key, value] : more) settings.insert_or_assign(key, value);
+  return settings;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, BrokenLimitsTest,
+    testing::Values(
+        BrokenLimits{with(at_once, {{"board.select_ns", "30"}, {"board.deselect_ns", "5"}}), {}},
+        BrokenLimits{with(at_once, {{"board.select_ns", "29"}, {"board.deselect_ns", "5"}}), {"TCS"}},
+        BrokenLimits{with(at_once, {{"board.select_ns", "31"}, {"board.deselect_ns", "4"}}), {"TCSH"}},
+        BrokenLimits{with(at_once, {{"board.select_ns", "34"}, {"board.spi_mode", "3"}}), {"TCS"}},
+        BrokenLimits{with(at_once, {{"board.select_ns", "35"}, {"board.spi_mode", "3"}}), {}},
+        BrokenLimits{with(at_once, {{"board.deselect_ns", "30"}, {"board.select_ns", "4"}, {"board.spi_mode", "3"}}),
+                     {"TCSS"}},
+        BrokenLimits{at_once, {"TCS", "TCSH"}},
+        BrokenLimits{
+            with(at_once, {{"board.select_ns", "30"}, {"board.deselect_ns", "5"}, {"board.sclk_hz", "80000000"}}),
+            {}}));
 
 struct PlannedFault {
   std::string name;

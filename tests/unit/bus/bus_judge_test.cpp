@@ -105,7 +105,7 @@ TEST_F(BusJudgeTest, TheModeIsNamed) {
 
 TEST_F(BusJudgeTest, SelectHighBelow30NanosecondsIsTooShort) {
   profile.select = 20ns;
-  profile.deselect = 9ns;
+  profile.deselect = 14ns;  // 5 ns of it hold
   frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
   frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
   EXPECT_THAT(seen(Rule::select_high_too_short), ElementsAre("SCSn high for 29000 ps, at least 30000 ps"));
@@ -113,20 +113,82 @@ TEST_F(BusJudgeTest, SelectHighBelow30NanosecondsIsTooShort) {
 
 TEST_F(BusJudgeTest, SelectHighOf30NanosecondsIsLongEnough) {
   profile.select = 20ns;
-  profile.deselect = 10ns;
+  profile.deselect = 15ns;
   frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
   frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
   EXPECT_THAT(findings.all(), IsEmpty());
 }
 
+TEST_F(BusJudgeTest, NeitherSetUpNorHoldCountAsSelectHigh) {
+  profile.select = 20ns;
+  profile.deselect = 14ns;
+  profile.spi_mode = 3;  // which holds by itself
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  EXPECT_THAT(seen(Rule::select_high_too_short), ElementsAre("SCSn high for 29000 ps, at least 30000 ps"));
+}
+
+TEST_F(BusJudgeTest, AGapBehindTheLastByteIsTheHoldAndLeavesSelectHigh) {
+  profile.select = 20ns;
+  profile.deselect = 10ns;
+  profile.byte.gap = 5ns;
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  EXPECT_THAT(findings.all(), IsEmpty());
+}
+
+TEST_F(BusJudgeTest, SetUpAndHoldAreThoseOfTheCostsThatFirmwareHasSet) {
+  profile.spi_mode = 3;
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  bus().set_select_cost(4ns, 100ns);
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  EXPECT_THAT(seen(Rule::select_setup_too_short), ElementsAre("SCLK 4000 ps after SCSn fell, at least 5000 ps"));
+}
+
+// Pins that say what a test wants.
+class AssertingPins final : public chip::SpiPins {
+ public:
+  chip::PinLimits broken;
+
+  chip::PinLimits broken_limits() const override { return broken; }
+  void set_timing(const chip::PinTiming&) override {}
+  void begin_byte() override {}
+  bool clock_bit(int, bool) override { return false; }
+  void repeat_edge() override {}
+  bool miss_bit(int) override { return false; }
+  void end_byte() override {}
+};
+
+TEST_F(BusJudgeTest, ALimitBrokenAtThePinsIsAFindingOnce) {
+  AssertingPins pins;
+  bus().heed_limits(pins);
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  EXPECT_THAT(findings.all(), IsEmpty());
+  pins.broken = chip::PinLimits{0x2A};  // TCSS, TWH, TDS
+  for (int i = 0; i < 2; ++i) frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  EXPECT_THAT(seen(Rule::select_setup_too_short), ElementsAre("TCSS is broken at the pins of the RTL"));
+  EXPECT_THAT(seen(Rule::sclk_above_limit), ElementsAre("TWH is broken at the pins of the RTL"));
+  EXPECT_THAT(findings.all(), SizeIs(2));
+}
+
+TEST_F(BusJudgeTest, ALimitBrokenAtThePinsIsNoNewsWhereTheJudgeHasFoundIt) {
+  AssertingPins pins;
+  pins.broken = chip::PinLimits{0x04};  // TCSH
+  profile.deselect = 4ns;
+  bus().heed_limits(pins);
+  frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
+  EXPECT_THAT(seen(Rule::select_hold_too_short),
+              ElementsAre("SCSn rose 4000 ps after the last SCLK edge, at least 5000 ps"));
+}
+
 TEST_F(BusJudgeTest, SelectHighIsWatchedOnceFirmwareSelectsFaster) {
   frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
-  bus().set_select_cost(20ns, 9ns);
+  bus().set_select_cost(20ns, 14ns);
   frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
   EXPECT_THAT(findings.all(), IsEmpty());
   frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
   EXPECT_THAT(seen(Rule::select_high_too_short), ElementsAre("SCSn high for 29000 ps, at least 30000 ps"));
-  bus().set_select_cost(20ns, 10ns);  // SCSn has been high for 9 ns
+  bus().set_select_cost(20ns, 15ns);  // SCSn has been high for 9 ns
   for (int i = 0; i < 3; ++i) frame({0x00, 0x39, 0x00, 0x00}, {1, 2, 3, 4});
   EXPECT_EQ(findings.all()[0].count, 2U);
 }

@@ -4,6 +4,7 @@
 #include "sim/bus/poll_watch.hpp"
 #include "sim/bus/profile.hpp"
 #include "sim/bus/seen_frame.hpp"
+#include "sim/chip/spi_pins.hpp"
 #include "sim/core/event_queue.hpp"
 #include "sim/core/finding.hpp"
 
@@ -21,6 +22,7 @@ class BusJudge {
   void on_other_select(bool, bool) {}
   void judge_values(const SeenFrame&) {}
   void on_clocks_outside_frame() {}
+  void on_broken_limits(chip::PinLimits) {}
 };
 
 }  // namespace wizloop::bus
