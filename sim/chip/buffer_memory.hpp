@@ -127,7 +127,8 @@ class BufferMemory {
     return 0;
   }
 
-  std::array<std::uint8_t, memory_bytes> bytes_;
+  // On a cache line: what lies across two of them is copied a tenth slower, whatever else the chip holds before it.
+  alignas(64) std::array<std::uint8_t, memory_bytes> bytes_;
   std::array<Ring, socket_count> rings_;
 };
 
