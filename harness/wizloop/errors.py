@@ -37,9 +37,14 @@ class FirmwareHangs(BaseException):
     """
 
 
+def debugging() -> bool:
+    """Whether the user wants tracebacks."""
+    return os.environ.get("WIZLOOP_DEBUG") == "1"
+
+
 def unexpected(error: Exception) -> str:
     """One line about an error that has no class here; with WIZLOOP_DEBUG=1 its traceback too."""
-    if os.environ.get("WIZLOOP_DEBUG") == "1":
+    if debugging():
         return "".join(traceback.format_exception(error)).rstrip()
     if isinstance(error, OSError) and error.strerror:
         what = error.strerror + (f": {error.filename}" if error.filename else "")

@@ -93,7 +93,26 @@ def test_a_file_of_the_users_own_runs_in_place_of_the_bodies(simulator, tmp_path
 
 @pytest.mark.simulator
 def test_a_board_that_is_not_there_is_infrastructure(simulator, tmp_path):
-    (tmp_path / "test_own.py").write_text("def test_good(dut): pass\n")
+    (tmp_path / "test_own.py").write_text("def test_one(dut): pass\ndef test_two(dut): pass\n")
     done = run("test", "--dut", "serial:/dev/nowhere", "--", "-q", "test_own.py", where=tmp_path)
     assert done.returncode == 5
     assert "there is no serial port /dev/nowhere" in done.stderr
+    assert len(done.stdout.splitlines()) < 12, done.stdout
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("named", "code", "said"),
+    [
+        ("nosuch", 4, "boards.toml has no board 'nosuch': it has none\n"),
+        ("model:nosuch", 4, "wizloop: unknown board 'nosuch': the boards are esp32-usr-es1, "),
+        ("rtl:w55rp2", 4, "wizloop: unknown board 'w55rp2' (did you mean w55rp20"),
+        ("carrier:pigeon", 2, "wizloop: 'carrier:pigeon': unknown kind 'carrier', expected model:BOARD, "),
+    ],
+)
+def test_what_is_no_board_is_told_before_any_test(simulator, wizloop, tmp_path, named, code, said):
+    (tmp_path / "boards.toml").write_text("")
+    words = ["test", "--inventory", tmp_path / "boards.toml", "--dut", "model:w55rp20", "--dut", named]
+    came_to, out, err = wizloop(*words)
+    assert (came_to, out, err.count("\n")) == (code, "", 1)
+    assert said in err

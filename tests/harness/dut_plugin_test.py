@@ -1,5 +1,7 @@
 """The pytest plugin, tried on test files of its own."""
 
+from xml.etree import ElementTree
+
 import pytest
 import wizloop.dut.figures
 import wizloop.dut.stands  # noqa: F401, both stay loaded: pytester forgets what is imported within its runs
@@ -15,9 +17,9 @@ def run(simulator, pytester, monkeypatch):
     """Runs a test file with these options."""
     monkeypatch.delenv("WIZLOOP_DATABASE", raising=False)
 
-    def run_file(body: str, *options: str) -> pytest.RunResult:
+    def run_file(body: str, *options: str, plugins: tuple[object, ...] = ()) -> pytest.RunResult:
         pytester.makepyfile(test_it="from wizloop.dut.plugin import announces, needs\n" + body)
-        return pytester.runpytest_inprocess("-p", "no:cacheprovider", *options)
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", *options, plugins=plugins)
 
     return run_file
 
@@ -86,12 +88,45 @@ def test_a_failure_shows_the_boards_last_words_and_how_to_repeat_it(run):
     result.stdout.fnmatch_lines(["wizloop test --dut model:w55rp20 -- 'test_it.py::test_bad?model:w55rp20?'"])
 
 
-def test_wrong_addresses_are_errors_that_say_what_was_expected(run):
-    result = run("def test_it(dut): pass", "--dut", "model:nothing", "--dut", "carrier:pigeon")
-    result.assert_outcomes(errors=2)
+def test_a_wrong_address_is_an_error_that_says_what_was_expected(run):
+    result = run("def test_it(dut): pass", "--dut", "carrier:pigeon")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: 'carrier:pigeon': unknown kind 'carrier', expected model:BOARD, *"])
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ("model:nothing", "unknown board 'nothing': the boards are "),
+        ("tcp:127.0.0.1:1", "cannot connect to tcp:127.0.0.1:1: Connection refused; expected the console of a board there"),
+        ("serial:/dev/nowhere", "there is no serial port /dev/nowhere; there are "),
+        ("nobody", "boards.toml has no board 'nobody': it has none"),
+    ],
+)
+def test_a_board_that_is_not_there_is_told_once_in_words(run, pytester, named, why):
+    (pytester.path / "boards.toml").write_text("")
+    body = "def test_one(dut): pass\ndef test_two(dut): pass\ndef test_three(): pass"
+    result = run(body, "--dut", named, "--dut-inventory", "boards.toml", "--junitxml", "junit.xml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*= not run =*", f"2 tests: *{why}*", "*= 1 passed,*2 not run in *"])
     text = result.stdout.str()
-    assert "unknown board 'nothing'" in text
-    assert "unknown kind 'carrier'" in text
+    assert text.count(why) == 1
+    assert "retried" not in text  # there is no hope
+    errors = list(ElementTree.parse(pytester.path / "junit.xml").iter("error"))
+    assert len(errors) == 2
+    assert all(why in error.text and "\n" not in error.text for error in errors)
+
+
+def test_tracebacks_are_for_who_asks(run, monkeypatch):
+    monkeypatch.setenv("WIZLOOP_DEBUG", "1")
+    errors = []
+
+    class Reports:
+        def pytest_runtest_logreport(self, report):
+            errors.append(str(report.longrepr))
+
+    run("def test_it(dut): pass", "--dut", "model:nothing", plugins=(Reports(),))
+    assert "boards.py:" in errors[0]
 
 
 def test_the_length_of_long_transfers_is_an_option(run):

@@ -133,7 +133,7 @@ def test_what_is_not_there_is_told_with_what_is(rack):
 def test_the_exit_code_says_whether_there_is_no_board_or_no_rack(rack, body):
     body.write(1)
     code, said = rack.run("test", "--dut", "labgrid:b9", "--", "-q", body.file)
-    assert (code, "wizloop: wizloop.errors.NothingMeasured: labgrid:b9: no place b9" in said) == (4, True), said
+    assert (code, "wizloop: labgrid:b9: no place b9" in said) == (4, True), said
     code, said = rack.run("test", "--dut", "labgrid:b1", "--", "-q", body.file, LG_COORDINATOR="127.0.0.1:1")
     assert (code, "labgrid:b1: no coordinator at 127.0.0.1:1" in said) == (5, True), said
     code, said = rack.run("board", "check", "b1", LG_COORDINATOR="127.0.0.1:1")

@@ -41,6 +41,8 @@ def test(
     """Run the test bodies on boards; what follows -- is for pytest, files of your own included."""
     import pytest
 
+    for address in dut or []:
+        _must_exist(address, inventory)
     words = list(context.args)
     for address in dut or []:
         words += ["--dut", address]
@@ -55,6 +57,22 @@ def test(
     if json is not None:
         output.write_json(json, {"tests": [asdict(each) for each in seen.tests]})
     _judge(int(code), seen)
+
+
+def _must_exist(dut: str, inventory: Path | None) -> None:
+    """Refuses what is no board before a test is asked for one. Whether a real one answers is for the tests to see."""
+    from wizloop import boards
+    from wizloop.dut import inventory as inventories
+    from wizloop.dut.address import ModelAddress, is_name, parse_address
+    from wizloop.simulator import check_front
+
+    if is_name(dut):
+        inventories.load(inventory).find(dut)
+        return
+    address = parse_address(dut)
+    if isinstance(address, ModelAddress):
+        boards.find(address.board)
+        check_front(address.front)
 
 
 def _names_tests(words: list[str]) -> bool:

@@ -13,14 +13,15 @@ finding that it did not announce with `announces(rule, why)`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from _pytest.runner import runtestprotocol
 
-from wizloop.dut.address import is_pool, is_virtual
-from wizloop.errors import InfrastructureError, NothingMeasured, WizloopError
+from wizloop.dut.address import is_name, is_pool, is_virtual, parse_address
+from wizloop.errors import InfrastructureError, NothingMeasured, UsageError, WizloopError, debugging
 
 if TYPE_CHECKING:
     from wizloop.dut.device import Device
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from wizloop.dut.stands import Stands
 
 RETRIED = "retried"  # the outcome of a report
+NOT_RUN = "not run"  # the heading under which pytest counts tests that got no board
+# Properties of a report, with the reason in words of whoever is at fault in place of the test.
+INFRASTRUCTURE, NO_BOARD = "infrastructure", "no board"
 HELD = "in quarantine"  # the property of a test that is run to verify it: the command that releases it
 DEFAULT = "model:w55rp20"
 BULK_BYTES = 10 << 20
@@ -85,6 +89,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(*what): skip on boards that lack one of these")
     config.addinivalue_line("markers", "announces(rule, why): the firmware breaks this rule, which is accepted")
+    for address in config.getoption("dut") or []:
+        if not is_name(address):
+            try:
+                parse_address(address)
+            except UsageError as error:
+                raise pytest.UsageError(str(error)) from error
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -234,7 +244,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     while True:
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         failed = [report for report in reports if report.failed]
-        at_fault = [report for report in failed if "infrastructure" in dict(report.user_properties)]
+        at_fault = [report for report in failed if INFRASTRUCTURE in dict(report.user_properties)]
         if not failed or failed != at_fault or retried == left or not _once_more(item, address):
             break
         retried += 1
@@ -252,18 +262,29 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def _once_more(item: pytest.Item, address: str) -> bool:
-    """Whether there is hope: a board that was lost gets one more chance in a session, and no more."""
+    """Whether there is hope: a board that was lost gets one more chance in a session, and one that never was there none."""
     from wizloop.dut.recovery import BoardLost
 
     stands = stands_of(item.config)
     if isinstance(item.stash[_at_fault], BoardLost):
         return stands.try_again(address)
+    if stands.has_given_up(address):
+        return False
     stands.leave(address)
     return True
 
 
+def _why_not_run(report: pytest.TestReport) -> str:
+    """Why the test got no board; empty: it got one, or its own fixtures failed."""
+    told = dict(report.user_properties)
+    return str(told.get(INFRASTRUCTURE) or told.get(NO_BOARD) or "") if report.failed and report.when == "setup" else ""
+
+
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    return (RETRIED, "R", "RETRIED") if report.outcome == RETRIED else None
+    """Tests without a board are a kind of their own, told once for each reason and not once for each test."""
+    if report.outcome == RETRIED:
+        return RETRIED, "R", "RETRIED"
+    return (NOT_RUN, "E", "ERROR") if _why_not_run(report) else None
 
 
 # Findings of the model fail the test in which they were earned.
@@ -296,12 +317,29 @@ def pytest_runtest_makereport(
         address = getattr(item, "funcargs", {})["dut_address"]
         report.sections.append((f"last words of {_where(device, address)}", device.line.log.text(TAIL)))
         report.sections.append(("to repeat", f"wizloop test --dut {address} -- '{item.nodeid}'"))
-    if report.failed and call.excinfo is not None and call.excinfo.errisinstance(InfrastructureError):
-        report.user_properties.append(("infrastructure", str(call.excinfo.value)))
-        item.stash[_at_fault] = cast(InfrastructureError, call.excinfo.value)
-    if report.failed and call.excinfo is not None and call.excinfo.errisinstance(NothingMeasured):
-        report.user_properties.append(("no board", str(call.excinfo.value)))
+    if report.failed and call.excinfo is not None and isinstance(call.excinfo.value, InfrastructureError | NothingMeasured):
+        fault = call.excinfo.value
+        if isinstance(fault, InfrastructureError):
+            report.user_properties.append((INFRASTRUCTURE, str(fault)))
+            item.stash[_at_fault] = fault
+        else:
+            report.user_properties.append((NO_BOARD, str(fault)))
+        if address is not None and not debugging():
+            report.longrepr = _in_words(item, call.excinfo, str(fault))
     return report
+
+
+def _in_words(item: pytest.Item, caught: pytest.ExceptionInfo[BaseException], fault: str) -> str:
+    """What is wrong, and the line of the test that met it, if it had begun: frames of the harness help nobody there."""
+    met = [entry for entry in caught.traceback if entry.path == item.path]
+    return f"{item.path.name}:{met[-1].lineno + 1}: {fault}" if met else fault
+
+
+def _show_not_run(terminalreporter: Any) -> None:
+    """Each reason why tests got no board, once."""
+    terminalreporter.section(NOT_RUN)
+    for why, tests in Counter(_why_not_run(report) for report in terminalreporter.getreports(NOT_RUN)).items():
+        terminalreporter.line(f"{tests} test{'' if tests == 1 else 's'}: {why}")
 
 
 def _show_verified(terminalreporter: Any) -> None:
@@ -323,12 +361,14 @@ def _show_verified(terminalreporter: Any) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if config.getoption("verify_quarantine"):
         _show_verified(terminalreporter)
+    if terminalreporter.getreports(NOT_RUN):
+        _show_not_run(terminalreporter)
     retried = terminalreporter.getreports(RETRIED)
     if retried:
         terminalreporter.section("infrastructure failures that were retried")
         for report in retried:
             properties = dict(report.user_properties)
-            terminalreporter.line(f"{report.nodeid}: {properties['infrastructure'].splitlines()[0]}")
+            terminalreporter.line(f"{report.nodeid}: {properties[INFRASTRUCTURE].splitlines()[0]}")
     recovered = [
         (report.nodeid, value)
         for reports in terminalreporter.stats.values()
@@ -356,7 +396,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     properties = dict(report.user_properties)
     if "dut" not in properties or report.skipped or (report.passed and report.when != "call"):
         return
-    outcome = "passed" if report.passed else "infrastructure" if "infrastructure" in properties else "failed"
+    outcome = "passed" if report.passed else "infrastructure" if INFRASTRUCTURE in properties else "failed"
     _outcomes.append((str(properties["dut"]), report.nodeid, outcome))
 
 
@@ -380,7 +420,7 @@ def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
     """pytest-xdist: a worker died, and another one runs its test again. On a board that is no fault of the test, once."""
     if is_virtual(crashitem.partition("[")[2]):
         return
-    report.user_properties.append(("infrastructure", "its worker died"))
+    report.user_properties.append((INFRASTRUCTURE, "its worker died"))
     if crashitem not in _crashed:
         report.outcome, report.when = RETRIED, "call"  # type: ignore[assignment]
     _crashed.add(crashitem)

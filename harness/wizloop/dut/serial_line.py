@@ -51,7 +51,8 @@ def device_of(port: str) -> Path:
     if not colon or port.startswith("/"):
         path = Path(os.path.realpath(port))
         if not path.exists():
-            raise NoSuchPort(f"there is no serial port {port}")
+            there = ", ".join(each.device for each in list_ports.comports())
+            raise NoSuchPort(f"there is no serial port {port}; there are {there or 'none'}")
         return path
     if kind not in ("usb", "usb-path"):
         raise UsageError(f"serial port '{port}': expected a path, usb:SERIALNUMBER or usb-path:1-1.2")

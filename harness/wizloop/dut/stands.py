@@ -40,6 +40,7 @@ class Stands:
         self._leases: dict[str, Lease] = {}
         self._leased_before: set[str] = set()
         self._lost: dict[str, WizloopError] = {}
+        self._been_open: set[str] = set()
         self._unfit: dict[str, str] = {}  # places of pools, with the reason
         self._had_its_chance: set[str] = set()
 
@@ -50,7 +51,7 @@ class Stands:
             self._open[text] = open_device(board.address, name=text, seed=self._seed)
             return self._open[text]
         if text in self._lost:  # what has been tried is not tried again for each test
-            raise self._lost[text]
+            raise self._lost[text].with_traceback(None)  # or it would grow with each test
         try:
             if isinstance(board.address, LabgridAddress):
                 return self._lend_leased(text, board, board.address)
@@ -63,7 +64,15 @@ class Stands:
 
     def _lend_own(self, text: str, board: Board) -> Device:
         if text not in self._open:
-            self._open[text] = open_board(board, self._host, greeted=False)
+            try:
+                self._open[text] = open_board(board, self._host, greeted=False)
+            except PortBusy:
+                raise
+            except InfrastructureError as error:
+                if text not in self._been_open:  # one that was there may be on its way back
+                    self._lost[text] = error
+                raise
+            self._been_open.add(text)
         device = self._open[text]
         try:
             device.recovered = recovery.make_ready(device)[1:]
@@ -156,6 +165,10 @@ class Stands:
         at, commit = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), here().commit
         lines = [Line(at, board, test, outcome, commit) for board, test, outcome in outcomes if board in names]
         ledger.append(known.file.with_name(ledger.NAME), lines)
+
+    def has_given_up(self, text: str) -> bool:
+        """Whether each further test on it fails at once."""
+        return text in self._lost
 
     def try_again(self, text: str) -> bool:
         """Forgets that the board is lost, so that it may be lent again; once, and False from then on."""

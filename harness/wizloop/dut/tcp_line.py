@@ -33,7 +33,10 @@ class TcpLine(Line):
         try:
             connection = socket.create_connection((self._address.host, self._address.port), CONNECT_WITHIN_S)
         except OSError as error:
-            raise InfrastructureError(f"cannot connect to {self.name}: {error.strerror or error}") from error
+            raise InfrastructureError(
+                f"cannot connect to {self.name}: {error.strerror or error}; expected the console of a board there, such as "
+                "that of `wizloop serve --tcp`"
+            ) from error
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         token = os.environ.get(TOKEN)
         if token and not ipaddress.ip_address(connection.getpeername()[0]).is_loopback:
