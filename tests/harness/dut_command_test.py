@@ -16,8 +16,8 @@ SHOWN_BELOW = (
 )
 
 
-def outcome(kind, infrastructure=False):
-    return Outcome("test_it.py::test_it", kind, 0.1, "why", infrastructure, 0)
+def outcome(kind, infrastructure=False, why="why"):
+    return Outcome("test_it.py::test_it", kind, 0.1, why, infrastructure, 0)
 
 
 def judged(code, *outcomes):
@@ -34,8 +34,11 @@ def test_pytests_exit_codes_become_those_of_the_program():
         judged(5)
     with pytest.raises(UsageError):
         judged(4)
-    with pytest.raises(InfrastructureError, match="1 tests could not be run: why"):
+    with pytest.raises(InfrastructureError, match="1 test could not be run: why"):
         judged(1, outcome("passed"), outcome("failed", infrastructure=True))
+    lost = [outcome("failed", infrastructure=True, why=why) for why in ("a is lost", "a is lost", "b is lost")]
+    with pytest.raises(InfrastructureError, match="^3 tests could not be run: a is lost; and 1 more, see above$"):
+        judged(1, *lost)
     with pytest.raises(typer.Exit) as end:
         judged(1, outcome("failed"), outcome("failed", infrastructure=True))
     assert end.value.exit_code == 1

@@ -5,9 +5,10 @@ from xml.etree import ElementTree
 import pytest
 import wizloop.dut.stands  # noqa: F401, stays loaded: pytester forgets what is imported within its runs
 from fake_board import FakeBoard
-from wizloop.cli.test import Seen
+from wizloop.cli.test import Seen, _judge
 from wizloop.dut import host, ledger, locks, quarantine, recovery
 from wizloop.dut.recovery import BoardLost
+from wizloop.errors import InfrastructureError
 
 pytest_plugins = ["pytester"]
 
@@ -51,7 +52,7 @@ def rack(pytester, monkeypatch):
             "junit.xml",
         ]
         result = pytester.runpytest_inprocess(*words, *options, plugins=[seen])
-        result.seen = seen.tests
+        result.seen = seen
         return result
 
     return run
@@ -79,7 +80,7 @@ def test_a_test_that_the_rack_has_failed_is_retried_and_counted(rack, pytester):
     properties = {each.get("name"): each.get("value") for each in case.iter("property")}
     assert properties == {"infrastructure_retries": "1", "dut": "b1"}
     assert case.find("failure") is None and case.find("error") is None
-    (seen,) = result.seen
+    (seen,) = result.seen.tests
     assert (seen.outcome, seen.infrastructure_retries) == ("passed", 1)
 
 
@@ -101,7 +102,7 @@ def test_what_fails_again_is_a_failure_of_the_infrastructure(rack, pytester):
     result.stdout.fnmatch_lines(["test_it.py:8: no answer in 5 s", "for the 2. time", "*1 failed, 1 retried*"])
     assert "def test_it" not in result.stdout.str()  # nor any other frame
     assert outcomes(pytester) == ["infrastructure", "infrastructure"]
-    (seen,) = result.seen
+    (seen,) = result.seen.tests
     assert (seen.outcome, seen.infrastructure, seen.infrastructure_retries) == ("failed", True, 1)
 
 
@@ -125,7 +126,7 @@ def losses(monkeypatch):
     def lose(device):
         if left:
             left.pop()
-            raise BoardLost(f"{device.name} is lost")
+            raise BoardLost(f"{device.name} is lost\n  resync: no answer\n  DTR reset: no answer")
         return make_ready(device)
 
     monkeypatch.setattr(recovery, "make_ready", lose)
@@ -145,5 +146,8 @@ def test_a_board_that_is_lost_again_goes_into_quarantine_and_fails_the_rest_at_o
     result = rack("def test_one(dut): pass\ndef test_two(dut): pass")
     result.stdout.fnmatch_lines(["2 tests: b1 is lost", "*1 retried, 2 not run*"])
     assert outcomes(pytester) == ["infrastructure"] * 3
+    assert {test.why for test in result.seen.tests} == {"b1 is lost; resync: no answer; DTR reset: no answer"}
+    with pytest.raises(InfrastructureError, match="^2 tests could not be run: b1 is lost; resync: no answer; DTR reset: no"):
+        _judge(result.ret, result.seen)
     (entry,) = quarantine.load(pytester.path / quarantine.NAME).entries
     assert (entry.board, entry.owner) == ("b1", quarantine.SELF)

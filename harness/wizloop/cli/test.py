@@ -91,7 +91,7 @@ class Outcome:
     id: str
     outcome: str  # "passed", "failed", "skipped"
     wall_s: float
-    why: str  # of a failure or a skip, in one line
+    why: str  # of a failure or a skip, in one line; where the test is not at fault, in words
     infrastructure: bool  # not the test's fault
     infrastructure_retries: int  # how often it was repeated for that reason
     no_board: bool = False  # there is none of that name or address
@@ -104,21 +104,27 @@ class Seen:
         self.tests: list[Outcome] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        from wizloop.dut.plugin import RETRIED
+        from wizloop.dut.plugin import INFRASTRUCTURE, NO_BOARD, RETRIED
 
         if (report.when != "call" and report.passed) or report.outcome == RETRIED:
             return
-        why = "" if report.passed else _reason(report.longrepr)
         told = dict(report.user_properties)
+        fault = str(told.get(INFRASTRUCTURE) or told.get(NO_BOARD) or "")
+        why = "" if report.passed else _in_one_line(fault) or _reason(report.longrepr)
         retries = int(str(told.get("infrastructure_retries", 0)))
         self.tests.append(
             Outcome(
-                report.nodeid, report.outcome, report.duration, why, "infrastructure" in told, retries, "no board" in told
+                report.nodeid, report.outcome, report.duration, why, INFRASTRUCTURE in told, retries, NO_BOARD in told
             )
         )
 
     def count(self, outcome: str) -> int:
         return sum(test.outcome == outcome for test in self.tests)
+
+
+def _in_one_line(text: str) -> str:
+    """All of it: a lost board's reason has a line for each means that was tried."""
+    return "; ".join(line.strip() for line in text.splitlines())
 
 
 def _reason(longrepr: object) -> str:
@@ -140,10 +146,12 @@ def _judge(code: int, seen: Seen) -> None:
     if code == pytest.ExitCode.INTERRUPTED:
         raise typer.Exit(130)
     failed = [test for test in seen.tests if test.outcome == "failed"]
-    if failed and all(test.no_board for test in failed):
-        raise NothingMeasured(failed[0].why)
     if failed and all(test.infrastructure or test.no_board for test in failed):
-        raise InfrastructureError(f"{len(failed)} tests could not be run: {failed[0].why}")
+        first, *others = dict.fromkeys(test.why for test in failed)
+        why = first + (f"; and {len(others)} more, see above" if others else "")
+        if all(test.no_board for test in failed):
+            raise NothingMeasured(why)
+        raise InfrastructureError(f"{len(failed)} test{'' if len(failed) == 1 else 's'} could not be run: {why}")
     if failed or code == pytest.ExitCode.TESTS_FAILED:
         raise typer.Exit(1)
     if not seen.count("passed"):
