@@ -2,7 +2,8 @@
 
     for series in history(reading.runs(database), reading.points(database)): series.steps, series.trend
 
-In virtual time each change is a step. In real time the medians of runs scatter, and `changepoints` finds the steps;
+In virtual time each change is a step. In real time the medians of runs scatter, and `changepoints` finds the steps,
+among the runs that a host quiet enough has measured;
 whether the model stepped with the board says whether it was code or rack.
 """
 
@@ -16,6 +17,7 @@ from datetime import datetime
 
 from wizloop import changepoints
 from wizloop.bench import lower_is_better
+from wizloop.compare import noise
 from wizloop.compare import steps as intended
 from wizloop.results.reading import Point, StoredRun
 from wizloop.results.schema import VIRTUAL
@@ -72,6 +74,7 @@ class Series:
     values: tuple[float, ...]
     predicted: tuple[float | None, ...]
     void: int  # runs that gave no value
+    noisy: int  # runs whose value is not among these, as the host was too noisy
     steps: tuple[Step, ...]
     trend: Trend | None  # None: exact, or too few runs
 
@@ -82,7 +85,12 @@ class Series:
         return [100 * (value / model - 1) for value, model in both if model]
 
 
-def history(runs: Sequence[StoredRun], points: Iterable[Point], wanted: Sequence[intended.Step] = ()) -> list[Series]:
+def history(
+    runs: Sequence[StoredRun],
+    points: Iterable[Point],
+    wanted: Sequence[intended.Step] = (),
+    host_noise_pct_max: float = noise.NOISE_PCT_MAX,
+) -> list[Series]:
     """The series in the order in which they first appear; their values in the order of the runs."""
     order = {run.id: place for place, run in enumerate(runs)}
     of_figure: dict[tuple[str, str, str, str], list[Point]] = {}
@@ -98,7 +106,7 @@ def history(runs: Sequence[StoredRun], points: Iterable[Point], wanted: Sequence
     series = []
     for found in of_figure.values():
         found.sort(key=lambda point: order[point.run])
-        series.append(_series(found, moments, models, wanted))
+        series.append(_series(found, moments, models, wanted, host_noise_pct_max))
     return series
 
 
@@ -107,9 +115,11 @@ def _series(
     moments: dict[int, Moment],
     models: dict[tuple[int, str, str, str, str], float | None],
     wanted: Sequence[intended.Step],
+    host_noise_pct_max: float,
 ) -> Series:
     first = found[0]
-    valid = [(point, point.value) for point in found if point.value is not None]
+    quiet = [point for point in found if not noise.too_much(point.host_noise_pct, host_noise_pct_max)]
+    valid = [(point, point.value) for point in quiet if point.value is not None]
     values = [value for _, value in valid]
     predicted: list[float | None] = [None] * len(valid)
     if first.clock != VIRTUAL:
@@ -140,7 +150,8 @@ def _series(
         runs=tuple(at),
         values=tuple(values),
         predicted=tuple(predicted),
-        void=len(found) - len(valid),
+        void=len(quiet) - len(valid),
+        noisy=len(found) - len(quiet),
         steps=tuple(steps),
         trend=None if first.clock == VIRTUAL else _trend(level),
     )

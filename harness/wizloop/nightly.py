@@ -25,6 +25,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement
 
 from wizloop import boards
+from wizloop.compare.noise import NOISE_PCT_MAX
 from wizloop.dut.address import is_name
 from wizloop.errors import InfrastructureError, NothingMeasured
 from wizloop.results import reading, recording
@@ -47,6 +48,7 @@ class Plan:
     label: str = "nightly"
     base: str | None = None  # as for report
     intended: Path | None = None
+    max_noise: float = NOISE_PCT_MAX
     inventory: Path | None = None
     database: str | None = None
     deadline_s: float = 3600.0  # of the tests of one board
@@ -161,6 +163,7 @@ def _report(
     plan: Plan, run: int, checks: Mapping[str, Job], tests: Sequence[Job], say: Callable[[str], None]
 ) -> dict[str, Any]:
     words = ["report", "--run", str(run), "--out", str(plan.out), "--title", f"wizloop {plan.label}"]
+    words += ["--max-noise", str(plan.max_noise)]
     for option, value in (("--base", plan.base), ("--intended", plan.intended), ("--database", plan.database)):
         words += [option, str(value)] if value is not None else []
     if checks:
@@ -173,6 +176,8 @@ def _report(
         raise InfrastructureError(f"the report failed: {job.last_line()}")
     document: dict[str, Any] = json.loads((plan.out / "report.json").read_text(encoding="utf-8"))
     say(f"{document['verdict']}: {document['headline']}")
+    for sentence in document["sentences"]:
+        say(f"  {sentence['text']}")
     say(f"report: {plan.out / 'index.html'}")
     return document
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from conftest import REPOSITORY, commands_of
@@ -12,6 +13,7 @@ from wizloop.compare import comparison, noise, steps
 from wizloop.compare.gate import BASE, NEW
 from wizloop.compare.interleave import Target, side_by_side
 from wizloop.compare.sides import find
+from wizloop.dut.figures import Figures
 from wizloop.errors import UsageError
 from wizloop.results import reading
 from wizloop.results.database import Database, location
@@ -627,6 +629,18 @@ def test_noise_is_the_mean_over_the_shortest():
     assert noise_of([1.0] * noise.TIMES) == pytest.approx(0)
     assert noise_of([1.0] * (noise.TIMES - 10) + [6.0] * 10) == pytest.approx(50)
     assert noise_of([0.0] * noise.TIMES) == 0
+
+
+@pytest.mark.parametrize(("virtual", "stored_pct"), [(False, 31.0), (True, None)])
+def test_what_a_test_records_of_a_board_has_the_noise_beside_it(memory, virtual, stored_pct):
+    device = SimpleNamespace(board="w55rp20", virtual=virtual, chip=None)
+    with Database(location(str(memory / "n.db"))) as database:
+        figures = Figures(database, "nightly", host_noise_pct=lambda: 31.0)
+        figures.add(device, "b1", "tcp_xmit", 17.9, "Mbit/s", path="dma")
+        (figure,) = reading.figures(database, [figures.begin()])
+        (point,) = reading.points(database)
+    assert [stored.sample.host_noise_pct for stored in figure.samples] == [stored_pct]
+    assert point.host_noise_pct == stored_pct
 
 
 def test_noise_can_be_measured_here():

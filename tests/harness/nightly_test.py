@@ -8,8 +8,10 @@ import time
 from xml.etree import ElementTree
 
 import pytest
-from wizloop.results import reading
+from wizloop.results import reading, recording
 from wizloop.results.database import Database, location
+from wizloop.results.recording import FigureHead, RunHead, Sample
+from wizloop.results.schema import REAL
 
 pytestmark = pytest.mark.simulator
 
@@ -109,6 +111,22 @@ def test_a_board_that_hangs_is_ended_at_its_deadline_and_what_it_measured_counts
         "boards": 2, "dut-model-w55rp20": 3, "dut-model-teensy40-w5500": 2,
     }  # fmt: skip
     assert len(document["figures"]) == 2
+
+
+def test_a_night_says_each_sentence_of_its_report_and_judges_by_the_limit_that_it_is_given(night):
+    def measured(noise_pct):
+        with Database(location(str(night.database))) as database:
+            recorder = recording.begin(database, RunHead("nightly", "", False, "rack1", ""))
+            speed = FigureHead("speed", "b1", "w55rp20", "byte", "Mbit/s", REAL, "", "", "")
+            recorder.whole(speed, Sample(4.5, host_noise_pct=noise_pct))
+            recorder.end()
+
+    for _ in range(6):
+        measured(31.0)
+    _, document, said = night(extra=("--max-noise", 40))
+    assert document["figures"][0]["series"]["noisy"] == 0
+    assert f"\n{document['verdict']}: {document['headline']}\n" in said
+    assert document["sentences"] and all(f"\n  {sentence['text']}\n" in said for sentence in document["sentences"])
 
 
 def test_two_nights_in_one_folder_are_refused(night, wizloop, memory, tmp_path):

@@ -266,6 +266,57 @@ def test_boards_that_are_measured_once_a_night_are_judged_by_their_trend(
     assert document["exit_code"] == {YELLOW: 4, GREEN: 0, RED: 3}[verdict]
 
 
+def nightly_runs(file, nights, noise_pct=lambda night: 3.0, slower_pct=lambda night: 0.0):
+    """Of a board that is measured once a night."""
+    with Database(location(str(file))) as database:
+        for night in range(nights):
+            recorder = begin(database, RunHead("nightly", "ab" * 20, False, "rack1", ""))
+            value = (18 + 0.01 * (night * 7 % 5)) / (1 + slower_pct(night) / 100)
+            recorder.whole(head("F1", REAL, "serial:/dev/board"), Sample(value, host_noise_pct=noise_pct(night)))
+            recorder.end()
+
+
+def reported(wizloop, file, folder, *words):
+    wizloop("report", "--database", file, "--out", folder, *words)
+    return json.loads((folder / "report.json").read_text())
+
+
+def test_nights_on_a_noisy_host_move_no_trend(fake, wizloop, memory, tmp_path):
+    """The noise is the same in both; only with it, what got slower is no step of the board."""
+    file = memory / "noisy.db"
+    nightly_runs(file, 30, lambda night: 35.0 if 23 <= night < 27 else 3.0, lambda night: 9 if 23 <= night < 27 else 0)
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["exit_code"]) == (GREEN, 0)
+    (figure,) = document["figures"]
+    assert (figure["state"], figure["series"]["noisy"], len(figure["series"]["values"])) == ("by trend", 4, 26)
+    assert "4 runs on a noisy host: not in the trend." in (tmp_path / "index.html").read_text()
+    document = reported(wizloop, file, tmp_path, "--max-noise", 50)
+    assert (document["verdict"], document["exit_code"]) == (RED, 3)
+    assert "26 runs  no step, 4 on a noisy host" in wizloop("history", "--database", file)[1]
+    assert "30 runs  2 steps\n" in wizloop("history", "--database", file, "--max-noise", 50)[1]
+
+
+def test_a_night_on_a_noisy_host_is_not_judged_and_says_so(fake, wizloop, memory, tmp_path):
+    """Not even though the nights before it stepped down."""
+    file = memory / "noisy.db"
+    nightly_runs(file, 30, lambda night: 31.0 if night == 29 else 3.0, lambda night: 9 * (night >= 25))
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["exit_code"], document["headline"]) == (YELLOW, 5, "1 figure not judged")
+    (sentence,) = document["sentences"]
+    assert sentence["light"] == YELLOW
+    assert sentence["text"].endswith("not judged, noisy host: its own noise is 31 %, above 20 %")
+    (figure,) = document["figures"]
+    assert (figure["state"], figure["light"], figure["host_noise_pct"]) == ("noisy host", YELLOW, 31.0)
+    assert reported(wizloop, file, tmp_path, "--max-noise", 31)["exit_code"] == 3
+
+
+def test_a_quiet_night_after_a_noisy_one_is_judged(fake, wizloop, memory, tmp_path):
+    file = memory / "noisy.db"
+    nightly_runs(file, 30, lambda night: 90.0 if night == 28 else 3.0)
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["headline"]) == (GREEN, "1 figure without a step")
+
+
 def test_a_board_that_is_gone_after_a_step_does_not_keep_later_nights_red(fake, wizloop, memory, tmp_path):
     file = memory / "gone.db"
     with Database(location(str(file))) as database:

@@ -25,7 +25,7 @@ MinEffectOption = Annotated[
     float, typer.Option(min=0.0, max=100.0, metavar="PCT", help="Smaller moves of samples are nobody's concern.")
 ]
 MaxNoiseOption = Annotated[
-    float, typer.Option(min=0.0, metavar="PCT", help="Refuse samples from a host noisier than that.")
+    float, typer.Option(min=0.0, metavar="PCT", help="Judge no samples from a host noisier than that.")
 ]
 
 

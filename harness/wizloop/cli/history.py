@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from wizloop.cli import output
-from wizloop.cli.compare import told_apart
+from wizloop.cli.compare import MaxNoiseOption, told_apart
 from wizloop.cli.recording import DatabaseOption
 from wizloop.cli.tables import number
 from wizloop.errors import NothingMeasured
@@ -29,6 +29,7 @@ def history(
     label: Annotated[str | None, typer.Option(metavar="TEXT", help="Only runs of this label; * is any text.")] = None,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N runs.")] = None,
     intended: Annotated[Path | None, typer.Option(metavar="FILE", help="Steps that are wanted, in TOML.")] = None,
+    max_noise: MaxNoiseOption = 20.0,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the series as JSON too.")] = None,
     database: DatabaseOption = None,
 ) -> None:
@@ -53,7 +54,7 @@ def history(
             if fnmatchcase(point.name, name) and fnmatchcase(point.board, board if board is not None else "*")
         ]
         place = opened.name
-    found = series_of(runs, points, wanted)
+    found = series_of(runs, points, wanted, max_noise)
     if not found:
         raise NothingMeasured(f"no stored figure matches, of {len(runs)} runs in {place}")
     console = output.console(output.PIPE_WIDTH)
@@ -80,6 +81,8 @@ def _series(series: Series, names: int) -> list[Text]:
     said = f"{steps} step{'' if steps == 1 else 's'}" if steps else "no step"
     if series.void:
         said += f", {series.void} void"
+    if series.noisy:
+        said += f", {series.noisy} on a noisy host"
     count = f"{len(series.values)} run{'' if len(series.values) == 1 else 's'}"
     lines = [Text(f"  {series.name:<{names}} {series.path:<5} {now:>9} {series.unit:<9} {count:>9}  {said}")]
     for step in series.steps:

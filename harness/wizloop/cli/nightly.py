@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from wizloop.cli import compare
 from wizloop.cli.recording import DatabaseOption
 from wizloop.errors import NothingMeasured
 
@@ -26,13 +27,15 @@ def nightly(
     label: Annotated[str, typer.Option(metavar="TEXT", help="Of the stored run.")] = "nightly",
     base: Annotated[str | None, typer.Option(help="What to compare with; default: the night before.")] = None,
     intended: Annotated[Path | None, typer.Option(metavar="FILE", help="Steps that are wanted, in TOML.")] = None,
+    max_noise: compare.MaxNoiseOption = 20.0,
     minutes: Annotated[float, typer.Option(min=0.01, help="How long the tests of one board may take.")] = 60.0,
     host_figures: Annotated[bool, typer.Option(help="Simulate the published figures, too.")] = True,
     database: DatabaseOption = None,
 ) -> None:
     """Check boards, test and measure all of them at once, compare, and write a page; what follows -- is for pytest.
 
-    Exit code 1: a test failed; 3: something got slower; 5: a board cannot be reached, or hangs; 4: nothing was judged.
+    Exit code 1: a test failed; 3: something got slower; 5: a board cannot be reached, or hangs, or the host was
+    too noisy to judge a figure; 4: nothing was judged.
     """
     from wizloop import nightly as job
     from wizloop.cli.test import bodies
@@ -51,6 +54,7 @@ def nightly(
         label=label,
         base=base,
         intended=intended,
+        max_noise=max_noise,
         inventory=inventory,
         database=database,
         deadline_s=60 * minutes,

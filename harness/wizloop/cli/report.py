@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from wizloop import boards, repeat
-from wizloop.cli import output
+from wizloop.cli import compare, output
 from wizloop.cli.recording import DatabaseOption
 from wizloop.errors import NothingMeasured, UsageError, WizloopError
 from wizloop.simulator import Request
@@ -41,6 +41,7 @@ def report(
     merged: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all of --junit into one file.")] = None,
     last: Annotated[int, typer.Option(min=1, metavar="N", help="Trends over the last N runs.")] = 1000,
     intended: Annotated[Path | None, typer.Option(metavar="FILE", help="Steps that are wanted, in TOML.")] = None,
+    max_noise: compare.MaxNoiseOption = 20.0,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Of the page.")] = "wizloop report",
     database: DatabaseOption = None,
 ) -> None:
@@ -58,9 +59,9 @@ def report(
     parts = [results.read(file) for file in files]
     if merged is not None:
         results.merge(parts, merged)
-    stored = _stored(run, base, last, intended, database, optional=bool(parts))
+    stored = _stored(run, base, last, intended, max_noise, database, optional=bool(parts))
     gathered = contents.gather(
-        stored.run, stored.figures, stored.comparison, stored.series, parts, _published(), _command
+        stored.run, stored.figures, stored.comparison, stored.series, parts, _published(), _command, max_noise
     )
     page.write(out, gathered, title)
     console = output.console(output.PIPE_WIDTH)
@@ -87,7 +88,13 @@ class Stored:
 
 
 def _stored(
-    word: str | None, base: str | None, last: int, intended: Path | None, database: str | None, optional: bool
+    word: str | None,
+    base: str | None,
+    last: int,
+    intended: Path | None,
+    max_noise: float,
+    database: str | None,
+    optional: bool,
 ) -> Stored:
     """What the database knows of the run; nothing, where tests alone are reported and nobody named one."""
     from wizloop.compare import comparison, sides, steps
@@ -107,10 +114,12 @@ def _stored(
         compared = None
         if against is not None:
             both = [sides.find(said, lambda: opened) for said in (against, f"run:{chosen.id}")]
-            compared = comparison.compare(both[0], both[1], wanted)
+            limits = comparison.Limits(host_noise_pct_max=max_noise)
+            compared = comparison.compare(both[0], both[1], wanted, limits)
         shown = [*earlier, chosen][-last:]
         points = reading.points(opened, [run.id for run in shown])
-        return Stored(chosen, reading.figures(opened, [chosen.id]), compared, history(shown, points, wanted))
+        series = history(shown, points, wanted, max_noise)
+        return Stored(chosen, reading.figures(opened, [chosen.id]), compared, series)
 
 
 def _chosen(runs: list[StoredRun], word: str | None, place: str) -> StoredRun:

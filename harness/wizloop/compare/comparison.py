@@ -251,14 +251,12 @@ def _exact(of: dict[str, Any], base: StoredFigure, new: StoredFigure) -> Row:
 
 
 def _sampled(of: dict[str, Any], base: StoredFigure, new: StoredFigure, limits: Limits) -> Row:
-    disturbed = [s.sample.host_noise_pct for s in base.samples + new.samples if s.sample.host_noise_pct is not None]
-    of["host_noise_pct"] = statistics.median(disturbed) if disturbed else None
+    of["host_noise_pct"] = noise.typical_pct(s.sample.host_noise_pct for s in base.samples + new.samples)
     for side, figure in ((BASE, base), (NEW, new)):
         voided = [stored for stored in figure.samples if stored.sample.void]
         if len(voided) > limits.gate.void_share_max * len(figure.samples) or not figure.samples:
             return Row(**of, state="void", why=f"{side}: {_why_void(figure)}")
-    if of["host_noise_pct"] is not None and of["host_noise_pct"] > limits.host_noise_pct_max:
-        why = f"the host's own noise is {of['host_noise_pct']:.0f} %, above {limits.host_noise_pct_max:g} %"
+    if why := noise.too_much(of["host_noise_pct"], limits.host_noise_pct_max):
         return Row(**of, state="noisy host", why=why)
 
     taken = sorted([(s.number, BASE, s) for s in base.samples] + [(s.number, NEW, s) for s in new.samples])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 NOISE_PCT_MAX = 20.0
 
@@ -31,3 +31,16 @@ def measure_pct(clock: Callable[[], float] = time.perf_counter, work: Callable[[
         taken.append(clock() - started)
     least = min(taken)
     return 100 * (statistics.fmean(taken) / least - 1) if least > 0 else 0.0
+
+
+def typical_pct(measured: Iterable[float | None]) -> float | None:
+    """Of samples, each with what was measured beside it; None: beside none of them."""
+    known = [pct for pct in measured if pct is not None]
+    return statistics.median(known) if known else None
+
+
+def too_much(pct: float | None, pct_max: float) -> str:
+    """Why a figure with that noise gets no verdict; empty: it is quiet enough, or nobody measured."""
+    if pct is None or pct <= pct_max:
+        return ""
+    return f"the host's own noise is {pct:.0f} %, above {pct_max:g} %"

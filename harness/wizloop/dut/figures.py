@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Self
 
+from wizloop.compare import noise
 from wizloop.dut.device import Device
 from wizloop.results import reading, recording, schema
 from wizloop.results.database import Database, location
@@ -19,9 +20,16 @@ WORKER_RUN = "wizloop_run"  # what the workers of a session are told by their co
 class Figures:
     """Figures of a session. The stored run begins with the first of them, so that none is empty."""
 
-    def __init__(self, database: Database | None, label: str, run: int | None = None) -> None:
+    def __init__(
+        self,
+        database: Database | None,
+        label: str,
+        run: int | None = None,
+        host_noise_pct: Callable[[], float] = noise.measure_pct,
+    ) -> None:
         self._database = database
         self._label = label
+        self._host_noise_pct = host_noise_pct
         self._own = run is None
         self._recorder = None if database is None or run is None else Recorder(database, run)
 
@@ -56,6 +64,7 @@ class Figures:
         void: str = "",
         parameters: Mapping[str, object] | None = None,
     ) -> None:
+        """Call it as soon as the value is known: where time is real, the noise of this machine is measured beside it."""
         self.begin()
         if self._recorder is None:
             return
@@ -73,7 +82,8 @@ class Figures:
             predicted=None if dut.virtual else self._predicted(name, dut.board, path, unit),
             fingerprint=dut.chip.fingerprint if dut.chip is not None else "",
         )
-        sample = Sample(value, firmware_count, peer_count, void)
+        disturbed = None if dut.virtual else self._host_noise_pct()
+        sample = Sample(value, firmware_count, peer_count, void, disturbed)
         self._recorder.whole(head, sample, _findings(dut))
 
     def _predicted(self, name: str, board: str, path: str, unit: str) -> float | None:

@@ -1,10 +1,10 @@
 """What a report says, as plain data: the verdict, its sentences, failures, figures with their course, findings, tests.
 
 The verdict is a traffic light. Red: a test or a run failed, or a figure got slower, or changed and nobody announced it.
-Yellow: figures could not be judged. Green: something was judged, and all of it is in order. Grey: nothing was.
+Yellow: figures could not be judged, or not on a host as noisy as this. Green: something was judged, and all of it is in order. Grey: nothing was.
 
 A comparison wants boards measured in turn with their base. A nightly run measures its boards once: their trend judges
-those, once it is long enough to show a step.
+those, once it is long enough to show a step. What a noisy host measured is in no trend.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 from wizloop.bench import lower_is_better
 from wizloop.budget import SHORT_NAMES, percentages
 from wizloop.changepoints import LEVEL_MIN
-from wizloop.compare.comparison import Comparison, Kind, digits, said_of
+from wizloop.compare import gate, noise
+from wizloop.compare.comparison import Comparison, Kind, Row, digits, median, said_of
 from wizloop.compare.sides import Key, key_of
 from wizloop.errors import NothingMeasured
 from wizloop.history import Moment, Series, Step
@@ -71,6 +72,7 @@ class Figure:
     captures: tuple[str, ...]
     series: Series | None
     by_trend: bool = False  # it is the trend that judges it
+    host_noise_pct: float | None = None  # beside the samples of this run; None: it was not measured
 
 
 @dataclass(frozen=True)
@@ -186,12 +188,13 @@ def gather(
     parts: Sequence[Part],
     published: Mapping[tuple[str, str], Published],
     repeat: Callable[[StoredFigure], str],
+    host_noise_pct_max: float = noise.NOISE_PCT_MAX,
 ) -> Contents:
     """Of a run that measured these figures, and of test results; either may be missing.
 
     `published` is by board and figure; `repeat` gives the command that measures a figure of the model again.
     """
-    figures = _figures(measured, comparison, series)
+    figures = _figures(measured, comparison, series, host_noise_pct_max)
     failures = _failed_tests(parts) + _failed_figures(measured, repeat)
     fresh = [
         (of, step)
@@ -199,17 +202,12 @@ def gather(
         if run is not None and of.series is not None
         for step in _fresh_steps(of.series, run.id)
     ]
-    by_trend = {(of.dut, of.name, of.path, of.unit) for of in figures if of.by_trend}
-    judged = None
-    if comparison is not None:
-        rows = [row for row in comparison.rows if (row.dut, row.name, row.path, row.unit) not in by_trend]
-        judged = replace(comparison, rows=tuple(rows))
-    sentences = _sentences(parts, failures, judged, fresh, run)
-    code, light = _verdict(parts, failures, judged, fresh, len(by_trend))
+    judged = _judged(figures, comparison, failures, fresh)
+    code, light = _verdict(parts, judged)
     return Contents(
         light=light,
-        headline=_headline(light, parts, failures, judged, fresh, len(by_trend)),
-        sentences=tuple(sentences),
+        headline=_headline(light, parts, judged),
+        sentences=tuple(_sentences(judged, run, host_noise_pct_max)),
         exit_code=code,
         run=run,
         base=comparison.base.said if comparison is not None else "",
@@ -225,41 +223,59 @@ def gather(
 # --- verdict
 
 
-def _verdict(
-    parts: Sequence[Part],
-    failures: Sequence[Failure],
+@dataclass(frozen=True)
+class _Judged:
+    """What the verdict rests on: each figure in one of these."""
+
+    failures: Sequence[Failure]
+    fresh: Sequence[tuple[Figure, Step]]
+    comparison: Comparison | None  # without the figures below
+    by_trend: Sequence[Figure]
+    noisy: Sequence[Figure]  # no verdict on them, as the host was too noisy
+
+
+def _judged(
+    figures: Sequence[Figure],
     comparison: Comparison | None,
+    failures: Sequence[Failure],
     fresh: Sequence[tuple[Figure, Step]],
-    by_trend: int,
-) -> tuple[int, str]:
+) -> _Judged:
+    by_trend = [of for of in figures if of.by_trend]
+    noisy = [of for of in figures if of.state == NOISY]
+    elsewhere = {(of.dut, of.name, of.path, of.unit) for of in (*by_trend, *noisy)}
+    if comparison is not None:
+        rows = [row for row in comparison.rows if (row.dut, row.name, row.path, row.unit) not in elsewhere]
+        comparison = replace(comparison, rows=tuple(rows))
+    return _Judged(failures, fresh, comparison, by_trend, noisy)
+
+
+def _verdict(parts: Sequence[Part], judged: _Judged) -> tuple[int, str]:
     """The exit code of the command line, and its colour."""
-    compared = comparison is not None and any(row.kind is not Kind.NEWCOMER for row in comparison.rows)
-    if failures:
+    rows = judged.comparison.rows if judged.comparison is not None else ()
+    kind = judged.comparison.kind if judged.comparison is not None else Kind.NOT_MEASURED
+    if judged.failures:
         return Kind.FAILED.value, RED
-    if fresh:
+    if judged.fresh:
         return Kind.REGRESSED.value, RED
-    if comparison is not None and compared:
-        code = comparison.exit_code
-        red = comparison.kind in (Kind.REGRESSED, Kind.FAILED)
-        return code, RED if red else GREEN if code == 0 else YELLOW
-    if parts or by_trend:
+    if kind in (Kind.REGRESSED, Kind.FAILED):
+        return kind.value, RED
+    if judged.noisy:
+        return Kind.REFUSED.value, YELLOW
+    if any(row.kind is not Kind.NEWCOMER for row in rows):
+        return kind.value, GREEN if kind is Kind.FINE else YELLOW
+    if parts or judged.by_trend:
         return 0, GREEN
     return NothingMeasured.exit_code, GREY
 
 
-def _headline(
-    light: str,
-    parts: Sequence[Part],
-    failures: Sequence[Failure],
-    comparison: Comparison | None,
-    fresh: Sequence[tuple[Figure, Step]],
-    by_trend: int,
-) -> str:
+def _headline(light: str, parts: Sequence[Part], judged: _Judged) -> str:
     if light == GREY:
         return "Nothing was judged"
     said = []
-    if failures:
-        said.append(counted(len(failures), "failure"))
+    comparison, fresh = judged.comparison, judged.fresh
+    unjudged = len(judged.noisy)
+    if judged.failures:
+        said.append(counted(len(judged.failures), "failure"))
     if comparison is not None:
         of_kind = {kind: sum(row.kind is kind for row in comparison.rows) for kind in Kind}
         if of_kind[Kind.REGRESSED]:
@@ -267,9 +283,9 @@ def _headline(
         unannounced = sum(row.state == "better" for row in comparison.rows)
         if unannounced:
             said.append(f"{counted(unannounced, 'figure')} faster, unannounced")
-        unjudged = of_kind[Kind.REFUSED] + of_kind[Kind.NOT_MEASURED]
-        if unjudged:
-            said.append(f"{counted(unjudged, 'figure')} not judged")
+        unjudged += of_kind[Kind.NOT_MEASURED]
+    if unjudged:
+        said.append(f"{counted(unjudged, 'figure')} not judged")
     if fresh:
         said.append(f"{counted(len({id(of) for of, _ in fresh}), 'figure')} slower of late")
     if said:
@@ -277,22 +293,17 @@ def _headline(
     tests = sum(part.count(PASSED) for part in parts)
     good = [f"{counted(tests, 'test')} passed"] if tests else []
     if comparison is not None:
-        judged = sum(row.kind is not Kind.NEWCOMER for row in comparison.rows)
-        good += [f"{counted(judged, 'figure')} compared, none slower"] if judged else []
-    if by_trend:
-        good.append(f"{counted(by_trend, 'figure')} without a step")
+        compared = sum(row.kind is not Kind.NEWCOMER for row in comparison.rows)
+        good += [f"{counted(compared, 'figure')} compared, none slower"] if compared else []
+    if judged.by_trend:
+        good.append(f"{counted(len(judged.by_trend), 'figure')} without a step")
     return ", ".join(good)
 
 
-def _sentences(
-    parts: Sequence[Part],
-    failures: Sequence[Failure],
-    comparison: Comparison | None,
-    fresh: Sequence[tuple[Figure, Step]],
-    run: StoredRun | None,
-) -> list[Sentence]:
+def _sentences(judged: _Judged, run: StoredRun | None, host_noise_pct_max: float) -> list[Sentence]:
     """One for each regression; failures are told one by one as long as they are few."""
     told = []
+    failures, comparison = judged.failures, judged.comparison
     if len(failures) <= FAILURES_TOLD:
         told += [Sentence(RED, f"{failure.name} failed: {failure.message}", "failures") for failure in failures]
     else:
@@ -308,14 +319,15 @@ def _sentences(
                 told.append(Sentence(RED, said_of(row), "figures"))
         unjudged: dict[str, list[str]] = {}
         for row in comparison.rows:
-            if row.kind in (Kind.REFUSED, Kind.NOT_MEASURED):
+            if row.kind is Kind.NOT_MEASURED:
                 unjudged.setdefault(f"{row.state}: {row.why}" if row.why else row.state, []).append(row.name)
         for why, names in unjudged.items():
-            listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-            told.append(Sentence(YELLOW, f"{listed} not judged, {why}", "figures"))
+            told.append(Sentence(YELLOW, f"{_listed(names)} not judged, {why}", "figures"))
+    if judged.noisy:
+        told.append(Sentence(YELLOW, _noisy_said(judged.noisy, host_noise_pct_max), "figures"))
     told += [
         Sentence(RED, f"{of.name}, {of.path} on {of.dut}: {step_said(of, step)}{STEPPED[step.moved]}", "figures")
-        for of, step in fresh
+        for of, step in judged.fresh
     ]
     if run is not None and run.ended is None:
         told.append(Sentence(YELLOW, f"run {run.id} has not ended: it is going on, or was cut short", "figures"))
@@ -325,6 +337,20 @@ def _sentences(
 
 
 FAILURES_TOLD = 5
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _noisy_said(noisy: Sequence[Figure], host_noise_pct_max: float) -> str:
+    """udp_rtt not judged, noisy host: its own noise is 31 to 45 %, above 20 %"""
+    ends = sorted({f"{of.host_noise_pct:.0f}" for of in noisy if of.host_noise_pct is not None}, key=float)
+    span = " to ".join(dict.fromkeys((ends[0], ends[-1])))
+    return (
+        f"{_listed([of.name for of in noisy])} not judged, {NOISY}: its own noise is {span} %, "
+        f"above {host_noise_pct_max:g} %"
+    )
 
 
 def _fresh_steps(series: Series, run: int) -> list[Step]:
@@ -379,17 +405,24 @@ def _failed_figures(measured: Sequence[StoredFigure], repeat: Callable[[StoredFi
 
 # --- figures
 
-_NOT_BESIDE_ITS_BASE = ("not in turn", "too few samples")
+NOISY = "noisy host"
 _LIGHTS = {Kind.REGRESSED: RED, Kind.FAILED: RED, Kind.REFUSED: YELLOW, Kind.NOT_MEASURED: YELLOW}
 
 
-def _figures(measured: Sequence[StoredFigure], comparison: Comparison | None, series: Sequence[Series]) -> list[Figure]:
+def _figures(
+    measured: Sequence[StoredFigure],
+    comparison: Comparison | None,
+    series: Sequence[Series],
+    host_noise_pct_max: float,
+) -> list[Figure]:
     """Of the run, of its base and of earlier runs, by device and name: they were recorded as they ended."""
     heads = {key_of(figure.head): figure for figure in measured}
     rows = {(row.dut, row.name, row.path, row.unit): row for row in comparison.rows} if comparison is not None else {}
     courses: dict[Key, Series] = {(of.dut, of.name, of.path, of.unit): of for of in series}
     keys = {*heads, *rows, *courses}
-    return [_figure(heads.get(k), rows.get(k), courses.get(k)) for k in sorted(keys, key=_place)]
+    return [
+        _figure(heads.get(k), rows.get(k), courses.get(k), host_noise_pct_max) for k in sorted(keys, key=_place)
+    ]
 
 
 def _place(key: Key) -> tuple[str, str, int, str, str]:
@@ -397,17 +430,22 @@ def _place(key: Key) -> tuple[str, str, int, str, str]:
     return dut, name, PATHS.index(path) if path in PATHS else len(PATHS), path, unit
 
 
-def _figure(figure: StoredFigure | None, row: Any, course: Series | None) -> Figure:
+def _figure(
+    figure: StoredFigure | None, row: Row | None, course: Series | None, host_noise_pct_max: float
+) -> Figure:
     head: Any = figure.head if figure is not None else row if row is not None else course
-    value = row.new if row is not None else None
-    if value is None and figure is not None and course is not None and course.runs:
-        value = next((v for at, v in zip(course.runs, course.values, strict=True) if at.run == figure.run), None)
+    noise_pct = row.host_noise_pct if row is not None else None
     state = row.state if row is not None else "" if figure is not None else "not in this run"
     light = _LIGHTS.get(row.kind, GREEN) if row is not None else GREY
     why = row.why if row is not None else ""
-    by_trend = state in _NOT_BESIDE_ITS_BASE and course is not None and len(course.values) >= 2 * LEVEL_MIN
-    if by_trend:
-        state, light, why = "by trend", GREEN, ""
+    by_trend = False
+    if figure is not None and course is not None and _not_beside_its_base(figure, state):
+        noise_pct = noise.typical_pct(stored.sample.host_noise_pct for stored in figure.samples)
+        noisy = noise.too_much(noise_pct, host_noise_pct_max)
+        if noisy and len(course.values) + 1 >= TREND_RUNS:
+            state, light, why = NOISY, YELLOW, noisy
+        elif len(course.values) >= TREND_RUNS:
+            state, light, why, by_trend = "by trend", GREEN, "", True
     if figure is not None and course is not None and _fresh_steps(course, figure.run) and light != RED:
         state, light = "slower of late", RED
     return Figure(
@@ -417,7 +455,7 @@ def _figure(figure: StoredFigure | None, row: Any, course: Series | None) -> Fig
         path=head.path,
         unit=head.unit,
         clock=head.clock,
-        value=value,
+        value=row.new if row is not None else median(figure),
         base=row.base if row is not None else None,
         change_pct=row.change_pct if row is not None else None,
         state=state,
@@ -427,7 +465,19 @@ def _figure(figure: StoredFigure | None, row: Any, course: Series | None) -> Fig
         captures=tuple(figure.head.captures) if figure is not None else (),
         series=course,
         by_trend=by_trend,
+        host_noise_pct=noise_pct,
     )
+
+
+TREND_RUNS = 2 * LEVEL_MIN  # below, a trend can show no step
+
+
+def _not_beside_its_base(figure: StoredFigure, state: str) -> bool:
+    """Whether only its course can judge it: too few samples to compare, whatever the noise, or not measured in turn."""
+    if figure.head.clock == VIRTUAL or median(figure) is None:
+        return False
+    few = len(figure.samples) < gate.Limits().pairs_min
+    return state in ("not in turn", "too few samples") or (few and state in (NOISY, "new", ""))
 
 
 def _budget(figure: StoredFigure) -> dict[str, float]:
@@ -496,6 +546,7 @@ def _series_json(series: Series) -> dict[str, Any]:
         "values": list(series.values),
         "predicted": list(series.predicted) if any(value is not None for value in series.predicted) else [],
         "void": series.void,
+        "noisy": series.noisy,
         "steps": [{**vars(step), "at": step.at.run} for step in series.steps],
         "trend": None if series.trend is None else asdict(series.trend),
     }

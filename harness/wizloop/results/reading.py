@@ -75,6 +75,7 @@ class Point:
     value: float | None  # the median; None: every sample was void
     samples: int  # of them that are no void
     void: int
+    host_noise_pct: float | None = None  # the median; None: it was not measured
 
 
 def points(database: Database, of_runs: Sequence[int] | None = None) -> list[Point]:
@@ -84,24 +85,29 @@ def points(database: Database, of_runs: Sequence[int] | None = None) -> list[Poi
         table.c.id, table.c.run_id, table.c.name, table.c.dut, table.c.board, table.c.path, table.c.unit, table.c.clock,
         table.c.predicted,
     ).order_by(table.c.id)  # fmt: skip
-    measured = select(samples.c.figure_id, samples.c.value, samples.c.void)
+    measured = select(samples.c.figure_id, samples.c.value, samples.c.void, samples.c.host_noise_pct)
     found: dict[int, tuple[list[float], int]] = {}
+    disturbed: dict[int, list[float]] = {}
     with database.reading() as connection:
         rows = connection.execute(heads).all()
-        for figure, value, void in connection.execute(measured):
+        for figure, value, void, noise_pct in connection.execute(measured):
             values, voided = found.get(figure, ([], 0))
             if void or value is None:
                 voided += 1
             else:
                 values.append(value)
             found[figure] = (values, voided)
+            if noise_pct is not None:
+                disturbed.setdefault(figure, []).append(noise_pct)
     wanted = None if of_runs is None else set(of_runs)
     condensed = []
     for figure, run, name, dut, board, path, unit, clock, predicted in rows:
         if wanted is None or run in wanted:
             values, voided = found.get(figure, ([], 0))
             value = statistics.median(values) if values else None
-            condensed.append(Point(run, name, dut, board, path, unit, clock, predicted, value, len(values), voided))
+            noise_pct = statistics.median(disturbed[figure]) if figure in disturbed else None
+            of = (run, name, dut, board, path, unit, clock, predicted)
+            condensed.append(Point(*of, value, len(values), voided, noise_pct))
     return condensed
 
 
