@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -23,6 +25,8 @@ using boost::system::error_code;
 constexpr std::size_t read_size = 256 * 1024;
 constexpr std::size_t datagram_size = 65536;
 constexpr std::size_t clients_kept = 64;
+// Between one attempt to connect back and the next; twice as long after each, 5 s in all.
+constexpr std::chrono::milliseconds back_pause{10}, back_pause_most{2560};
 // A stream that begins with zeros is taken for one without a header of its own.
 constexpr std::array<std::uint8_t, 60> no_header{};
 
@@ -53,10 +57,23 @@ awaitable<void> send_amount(Session& session, Tcp::socket& socket, std::int32_t 
                             {"ended", ending(error, patience.over())}});
 }
 
+// A client that wants its data back listens for it only once it has sent its own header (-d) or data (-r).
+awaitable<error_code> connect_back(Tcp::socket& socket, Tcp::endpoint to) {
+  boost::asio::steady_timer pause{socket.get_executor()};
+  for (auto wait = back_pause; wait <= back_pause_most; wait *= 2) {
+    error_code error;
+    co_await socket.async_connect(to, redirect_error(use_awaitable, error));
+    if (error != boost::asio::error::connection_refused) co_return error;
+    socket.close(error);
+    pause.expires_after(wait);
+    co_await pause.async_wait(redirect_error(use_awaitable, error));
+  }
+  co_return boost::asio::error::connection_refused;
+}
+
 awaitable<void> send_back(Session& session, boost::asio::ip::address address, ClientHeader header) {
   Tcp::socket socket{session.io};
-  error_code error;
-  co_await socket.async_connect({address, header.port}, redirect_error(use_awaitable, error));
+  const error_code error = co_await connect_back(socket, {address, header.port});
   if (error) {
     session.report.add("iperf-tcp-back", {{"to", address.to_string() + ':' + std::to_string(header.port)},
                                           {"bytes", std::uint64_t{0}},

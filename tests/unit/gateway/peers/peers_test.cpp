@@ -5,6 +5,7 @@
 
 #include <array>
 #include <boost/asio/read.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <filesystem>
 #include <fstream>
@@ -222,6 +223,30 @@ TEST(Iperf2Header, TellsTheBackTransfers) {
   EXPECT_EQ(header->port, 6010);
   EXPECT_EQ(header->amount, -100);
   EXPECT_FALSE(iperf2::ClientHeader::parse(Bytes{both}.first(23)));
+}
+
+// As a client of -r that takes a while between its last byte and its listen().
+TEST_F(Peers, IperfServerWaitsForAClientThatDoesNotListenForItsDataYet) {
+  Tcp::acceptor acceptor = listener();
+  Tcp::acceptor back{io, Tcp::v4()};
+  back.bind({loopback, 0});
+  client(acceptor.local_endpoint(), [&](Tcp::socket& socket) -> awaitable<void> {
+    std::array<std::uint8_t, 24> header{};
+    store32(header.data(), iperf2::ClientHeader::version1);
+    store32(header.data() + 8, back.local_endpoint().port());
+    store32(header.data() + 20, 1000);
+    co_await boost::asio::async_write(socket, buffer(header), use_awaitable);
+    socket.close();
+    boost::asio::steady_timer pause{io, std::chrono::milliseconds{15}};
+    co_await pause.async_wait(use_awaitable);
+    back.listen();
+    Tcp::socket from_server = co_await back.async_accept(use_awaitable);
+    std::array<std::uint8_t, 2000> data{};
+    error_code end;
+    co_await boost::asio::async_read(from_server, buffer(data), boost::asio::redirect_error(use_awaitable, end));
+  });
+  co_spawn(io, iperf2::serve_tcp(session, std::move(acceptor)), detached);
+  EXPECT_THAT(reported(), testing::AllOf(HasSubstr("iperf-tcp-back to=127.0.0.1:"), HasSubstr(" bytes=1000 ")));
 }
 
 TEST(Iperf2Udp, ReportsLossAndOrderOfIdsFromOneAsFromZero) {
