@@ -21,6 +21,10 @@ from wizloop.cli import main
 from wizloop.errors import UsageError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+# Whoever starts the tests in the background of a script has them ignore SIGINT, and all programs that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 FAKE_PROGRAM = [sys.executable, str(Path(__file__).with_name("fake_program.py"))]
 
 FAST_BOARD = """\
