@@ -221,7 +221,7 @@ def test_run_and_base_are_chosen_by_name(fake, wizloop, stored, tmp_path):
 def test_the_first_run_has_nothing_to_compare_with(fake, wizloop, stored, tmp_path):
     wizloop("report", "--out", tmp_path, "--run", "1")
     document = json.loads((tmp_path / "report.json").read_text())
-    assert (document["verdict"], document["comparison"], document["exit_code"]) == (GREY, None, 4)
+    assert (document["verdict"], document["comparison"], document["exit_code"]) == (GREY, None, 0)
 
 
 def test_boards_that_were_not_measured_in_turn_are_yellow(fake, wizloop, memory, monkeypatch, tmp_path):
@@ -243,7 +243,9 @@ def test_boards_that_were_not_measured_in_turn_are_yellow(fake, wizloop, memory,
 @pytest.mark.parametrize(
     ("nights", "slower_by_pct", "verdict", "headline"),
     [
-        (5, 0, YELLOW, "1 figure not judged"),
+        (1, 0, GREY, "Nothing was judged yet"),
+        (5, 0, GREY, "Nothing was judged yet"),
+        (6, 0, GREEN, "1 figure without a step"),
         (30, 0, GREEN, "1 figure without a step"),
         (30, 6, RED, "1 figure slower of late"),
     ],
@@ -263,7 +265,9 @@ def test_boards_that_are_measured_once_a_night_are_judged_by_their_trend(
     wizloop("report", "--out", tmp_path)
     document = json.loads((tmp_path / "report.json").read_text())
     assert (document["verdict"], document["headline"]) == (verdict, headline)
-    assert document["exit_code"] == {YELLOW: 4, GREEN: 0, RED: 3}[verdict]
+    assert document["exit_code"] == {GREY: 0, GREEN: 0, RED: 3}[verdict]
+    said = f"{nights} of 6 runs measured; judged from the 6th on"
+    assert any(sentence["text"].endswith(said) for sentence in document["sentences"]) == (verdict == GREY)
 
 
 def nightly_runs(file, nights, noise_pct=lambda night: 3.0, slower_pct=lambda night: 0.0):
@@ -308,6 +312,50 @@ def test_a_night_on_a_noisy_host_is_not_judged_and_says_so(fake, wizloop, memory
     (figure,) = document["figures"]
     assert (figure["state"], figure["light"], figure["host_noise_pct"]) == ("noisy host", YELLOW, 31.0)
     assert reported(wizloop, file, tmp_path, "--max-noise", 31)["exit_code"] == 3
+
+
+def test_a_noisy_night_of_a_new_board_waits_for_the_next(fake, wizloop, memory, tmp_path):
+    file = memory / "noisy.db"
+    nightly_runs(file, 4, lambda night: 31.0 if night in (1, 3) else 3.0)
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["exit_code"]) == (GREY, 0)
+    (sentence,) = document["sentences"]
+    said = "2 of 6 runs measured, without this one on a noisy host; judged from the 6th on"
+    assert sentence["light"] == GREY and sentence["text"].endswith(said)
+
+
+def test_a_first_run_of_the_model_alone_is_no_failure(fake, wizloop, memory, tmp_path):
+    file = memory / "first.db"
+    wizloop("bench", "--only", "F1", "--record", "--database", file)
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["headline"], document["exit_code"]) == (GREY, "Nothing was judged yet", 0)
+    assert [sentence["text"] for sentence in document["sentences"]] == ["run 1 has no earlier run to compare with"]
+
+
+def test_a_new_board_beside_one_that_is_judged_leaves_the_night_green(fake, wizloop, memory, tmp_path):
+    file = memory / "both.db"
+    nightly_runs(file, 8)
+    with Database(location(str(file))) as database:
+        recorder = begin(database, RunHead("nightly", "ab" * 20, False, "rack1", ""))
+        for dut in ("serial:/dev/board", "b2"):
+            recorder.whole(head("F1", REAL, dut), Sample(18.01))
+        recorder.end()
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["exit_code"]) == (GREEN, 0)
+    assert [figure["state"] for figure in document["figures"]] == ["collected", "by trend"]
+    (sentence,) = document["sentences"]
+    assert sentence["text"].endswith("1 of 6 runs measured; judged from the 6th on")
+
+
+def test_a_board_whose_figure_is_void_is_not_measured_however_new_it_is(fake, wizloop, memory, tmp_path):
+    file = memory / "void.db"
+    nightly_runs(file, 2)
+    with Database(location(str(file))) as database:
+        recorder = begin(database, RunHead("nightly", "ab" * 20, False, "rack1", ""))
+        recorder.whole(head("F1", REAL, "serial:/dev/board"), Sample(18.0, 5, 4))
+        recorder.end()
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["exit_code"]) == (YELLOW, 4)
 
 
 def test_a_quiet_night_after_a_noisy_one_is_judged(fake, wizloop, memory, tmp_path):

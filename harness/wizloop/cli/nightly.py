@@ -35,7 +35,8 @@ def nightly(
     """Check boards, test and measure all of them at once, compare, and write a page; what follows -- is for pytest.
 
     Exit code 1: a test failed; 3: something got slower; 5: a board cannot be reached, or hangs, or the host was
-    too noisy to judge a figure; 4: nothing was judged.
+    too noisy to judge a figure; 4: nothing could be measured, or not what the night before has. 0 in the first nights of a
+    board, too: its trend judges it from the sixth on.
     """
     from wizloop import nightly as job
     from wizloop.cli.test import bodies

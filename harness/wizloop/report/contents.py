@@ -4,7 +4,8 @@ The verdict is a traffic light. Red: a test or a run failed, or a figure got slo
 Yellow: figures could not be judged, or not on a host as noisy as this. Green: something was judged, and all of it is in order. Grey: nothing was.
 
 A comparison wants boards measured in turn with their base. A nightly run measures its boards once: their trend judges
-those, once it is long enough to show a step. What a noisy host measured is in no trend.
+those, once it is long enough to show a step; until then they are collected, and nothing is wrong with that. What a noisy
+host measured is in no trend.
 """
 
 from __future__ import annotations
@@ -232,6 +233,8 @@ class _Judged:
     comparison: Comparison | None  # without the figures below
     by_trend: Sequence[Figure]
     noisy: Sequence[Figure]  # no verdict on them, as the host was too noisy
+    collected: Sequence[Figure]  # no verdict on them yet
+    waits: bool  # something was measured that only later runs can be judged by
 
 
 def _judged(
@@ -242,11 +245,13 @@ def _judged(
 ) -> _Judged:
     by_trend = [of for of in figures if of.by_trend]
     noisy = [of for of in figures if of.state == NOISY]
-    elsewhere = {(of.dut, of.name, of.path, of.unit) for of in (*by_trend, *noisy)}
+    collected = [of for of in figures if of.state == COLLECTED]
+    elsewhere = {(of.dut, of.name, of.path, of.unit) for of in (*by_trend, *noisy, *collected)}
+    waits = bool(collected) or (comparison is None and any(of.value is not None for of in figures))
     if comparison is not None:
         rows = [row for row in comparison.rows if (row.dut, row.name, row.path, row.unit) not in elsewhere]
         comparison = replace(comparison, rows=tuple(rows))
-    return _Judged(failures, fresh, comparison, by_trend, noisy)
+    return _Judged(failures, fresh, comparison, by_trend, noisy, collected, waits)
 
 
 def _verdict(parts: Sequence[Part], judged: _Judged) -> tuple[int, str]:
@@ -265,12 +270,12 @@ def _verdict(parts: Sequence[Part], judged: _Judged) -> tuple[int, str]:
         return kind.value, GREEN if kind is Kind.FINE else YELLOW
     if parts or judged.by_trend:
         return 0, GREEN
-    return NothingMeasured.exit_code, GREY
+    return 0 if judged.waits else NothingMeasured.exit_code, GREY
 
 
 def _headline(light: str, parts: Sequence[Part], judged: _Judged) -> str:
     if light == GREY:
-        return "Nothing was judged"
+        return "Nothing was judged yet" if judged.waits else "Nothing was judged"
     said = []
     comparison, fresh = judged.comparison, judged.fresh
     unjudged = len(judged.noisy)
@@ -329,6 +334,8 @@ def _sentences(judged: _Judged, run: StoredRun | None, host_noise_pct_max: float
         Sentence(RED, f"{of.name}, {of.path} on {of.dut}: {step_said(of, step)}{STEPPED[step.moved]}", "figures")
         for of, step in judged.fresh
     ]
+    if run is not None:
+        told += [Sentence(GREY, said, "figures") for said in _collected_said(judged.collected, run.id)]
     if run is not None and run.ended is None:
         told.append(Sentence(YELLOW, f"run {run.id} has not ended: it is going on, or was cut short", "figures"))
     if comparison is None and run is not None:
@@ -341,6 +348,19 @@ FAILURES_TOLD = 5
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _collected_said(collected: Sequence[Figure], run: int) -> list[str]:
+    """tcp_rtt, udp_rtt: 3 of 6 runs measured; judged from the 6th on"""
+    alike: dict[tuple[int, bool], list[Figure]] = {}
+    for of in collected:
+        runs = of.series.runs if of.series is not None else ()
+        alike.setdefault((len(runs), bool(runs) and runs[-1].run == run), []).append(of)
+    return [
+        f"{_listed([of.name for of in figures])}: {count} of {TREND_RUNS} runs measured"
+        f"{'' if counts else f', without this one on a {NOISY}'}; judged from the {TREND_RUNS}th on"
+        for (count, counts), figures in alike.items()
+    ]
 
 
 def _noisy_said(noisy: Sequence[Figure], host_noise_pct_max: float) -> str:
@@ -405,7 +425,7 @@ def _failed_figures(measured: Sequence[StoredFigure], repeat: Callable[[StoredFi
 
 # --- figures
 
-NOISY = "noisy host"
+NOISY, COLLECTED = "noisy host", "collected"
 _LIGHTS = {Kind.REGRESSED: RED, Kind.FAILED: RED, Kind.REFUSED: YELLOW, Kind.NOT_MEASURED: YELLOW}
 
 
@@ -446,6 +466,8 @@ def _figure(
             state, light, why = NOISY, YELLOW, noisy
         elif len(course.values) >= TREND_RUNS:
             state, light, why, by_trend = "by trend", GREEN, "", True
+        elif state != "not in turn":
+            state, light, why = COLLECTED, GREY, noisy
     if figure is not None and course is not None and _fresh_steps(course, figure.run) and light != RED:
         state, light = "slower of late", RED
     return Figure(
