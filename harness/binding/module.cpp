@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -153,6 +154,8 @@ nb::list faults() {
   return dicts;
 }
 
+std::atomic<bool> interrupted = false;  // for good: the process ends
+
 nb::dict run(std::string scenario, std::filesystem::path board_file, std::string path, std::string library,
              std::uint64_t seed, std::map<std::string, std::string> parameters,
              std::optional<std::filesystem::path> pcap_file, std::optional<std::filesystem::path> trace_file,
@@ -172,7 +175,8 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
                           .wave_file = std::move(wave_file),
                           .wave_window = std::move(wave_window),
                           .front = std::move(front),
-                          .mismatch_file = mismatch_file.value_or("")});
+                          .mismatch_file = mismatch_file.value_or(""),
+                          .interrupted = &interrupted});
   }();
   if (!outcome) raise(outcome.error());
   const scenario::RunResult& result = outcome.value();
@@ -286,6 +290,9 @@ NB_MODULE(_sim, module) {
              "pcap_file"_a = nb::none(), "trace_file"_a = nb::none(), "transcript_file"_a = nb::none(),
              "wave_file"_a = nb::none(), "wave_window"_a = "", "front"_a = "cpp", "mismatch_file"_a = nb::none(),
              "One run. Releases the GIL; a run that fails returns with its reason in 'failure'.");
+  module.def(
+      "interrupt", [] { wizloop::interrupted = true; },
+      "Ends the run of this process, from another thread, if it has a wave_file: all its files are closed then.");
   module.def("replay", &wizloop::replay, "file"_a, "settings"_a, "dut"_a,
              "Holds a recorded SPI transcript against the chip model, or against the chip of the board at the address "
              "`dut`, up to the first difference. Releases the GIL.");

@@ -135,6 +135,8 @@ Outcome run_to_its_end(Experiment& experiment, RequestedWorlds& worlds, const Pa
     return run_through_restarts(experiment, worlds, parameters);
   } catch (const chip::FrontsDiffer&) {
     return {};  // how, the last world knows
+  } catch (const bus::RunInterrupted&) {
+    return Outcome::failed("interrupted");
   } catch (const bus::FirmwareHangs&) {
     const Duration now = worlds.last().now().time_since_epoch();
     if (now >= testbed::longest_run_with_faults) {
@@ -192,7 +194,8 @@ Result<RunResult> run(const RunRequest& request) {
                                .trace_file = request.trace_file,
                                .transcript_file = request.transcript_file};
   if (request.wave_file) {
-    around.wave = testbed::WaveRequest{.file = *request.wave_file, .open = rtl::open_wave};
+    around.wave =
+        testbed::WaveRequest{.file = *request.wave_file, .open = rtl::open_wave, .interrupted = request.interrupted};
     if (!request.wave_window.empty()) {
       const auto window = WaveWindow::parse(request.wave_window);
       if (!window) return window.error();

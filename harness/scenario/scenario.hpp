@@ -2,6 +2,7 @@
 // catalogue/; world.hpp brings the parts to life and runner.cpp runs it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -50,6 +51,7 @@ struct RunRequest {
   std::string front = "cpp";                             // the chip's SPI front: "cpp", "rtl", or "both" in lock-step
   std::filesystem::path mismatch_file;                   // the waveform where both fronts differ; empty: none
   chip::FrontMaker front_maker{};                        // in place of what `front` names
+  const std::atomic<bool>* interrupted = nullptr;        // set from outside, it ends a run with a `wave_file`
 };
 
 // An open question about the chip that came up in a run, and what the run took for its answer: chip.quirk.NAME and a

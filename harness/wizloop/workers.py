@@ -9,17 +9,20 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
+from pathlib import Path
 
 from wizloop.errors import InfrastructureError, WizloopError, unexpected
 from wizloop.repeat import command
 from wizloop.simulator import Request, Run, module, run_from, run_raw
 
 RUN_DEADLINE_S = 120.0
+CLOSING_S = 5.0  # how long a run that is told to end has to close its files
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -64,8 +67,13 @@ def run_all(
                 on_done(index, runs[index])
     finally:
         for _, process, _ in running.values():
+            process.terminate()
+        closed_by = time.monotonic() + CLOSING_S
+        for index, process, _ in running.values():
+            process.join(max(0.0, closed_by - time.monotonic()))
             process.kill()
             process.join()
+            _remove_half_written(requests[index])
     return [runs[index] for index in range(len(requests))]
 
 
@@ -81,6 +89,8 @@ def _signals_held_back() -> Iterator[None]:
 
 def _serve(parent: int, sender: Connection, request: Request) -> None:
     _end_with(parent)
+    if request.wave_file is not None:
+        _end_between_frames_when_told_to()
     try:
         sender.send((run_raw(request), None))
     except WizloopError as error:
@@ -101,6 +111,26 @@ def _end_with(parent: int) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
 
 
+def _end_between_frames_when_told_to() -> None:
+    """So that the waveform is closed: an .fst is of no use before."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+
+    def wait() -> None:
+        signal.sigwait([signal.SIGTERM])
+        module().interrupt()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _remove_half_written(request: Request) -> None:
+    """Of a run that was killed. The library that writes an .fst has another file beside it until it closes them."""
+    for file in (request.wave_file, request.mismatch_file):
+        beside = Path(f"{file}.hier")
+        if file is not None and file.suffix == ".fst" and beside.exists():
+            file.unlink(missing_ok=True)
+            beside.unlink(missing_ok=True)
+
+
 def _collect(receiver: Connection, process: ForkProcess, request: Request) -> Run:
     try:
         raw, error = receiver.recv()
@@ -108,6 +138,7 @@ def _collect(receiver: Connection, process: ForkProcess, request: Request) -> Ru
         process.join()
         code = process.exitcode or 0
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        _remove_half_written(request)
         raise InfrastructureError(f"the simulator died ({how}) in: {command(request)}") from None
     finally:
         receiver.close()

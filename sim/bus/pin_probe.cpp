@@ -51,6 +51,7 @@ void PinProbe::draw_until(Instant at) {
 }
 
 void PinProbe::select() {
+  if (interrupted_ != nullptr && *interrupted_) throw RunInterrupted{};
   const chip::PinTiming timing = bus_->timing();
   Instant falls = queue_.now();
   if (changes_on_leading_edge(timing.mode)) falls -= std::min<Duration>(limits::select_setup, timing.select);

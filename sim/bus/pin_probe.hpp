@@ -10,6 +10,7 @@
 // file prices select and deselect whole and does not say where in them SCSn moves: it is drawn in the middle.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,11 +23,17 @@
 
 namespace wizloop::bus {
 
+// Thrown out of firmware whose run is told from outside to end: what has been drawn is then closed, and can be read.
+struct RunInterrupted {};
+
 class PinProbe final : public chip::SpiTarget, private chip::PinWitness {
  public:
   // `target` is the chip's, or stands in front of it.
   PinProbe(EventQueue& queue, chip::Chip& chip, chip::SpiTarget& target, std::unique_ptr<WaveFile> file,
            WaveWindow window);
+
+  // Another thread, or a signal, sets it: the next frame throws RunInterrupted. It outlives the probe.
+  void heed(const std::atomic<bool>& interrupted) { interrupted_ = &interrupted; }
 
   // The bus whose clock and costs are drawn. It outlives the probe's use.
   void follow(const SpiBus& bus);
@@ -68,6 +75,7 @@ class PinProbe final : public chip::SpiTarget, private chip::PinWitness {
   chip::SpiTarget& target_;
   PinWave wave_;
   const SpiBus* bus_ = nullptr;
+  const std::atomic<bool>* interrupted_ = nullptr;
   std::vector<Edge> edges_;  // by their instants, not yet drawn: edges of SPI are known later than they happen
   Instant drawn_{};
   Instant last_clock_{};  // edge

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtkwave/fstapi.h>
 
+#include <string>
 #include <system_error>
 
 namespace wizloop::rtl {
@@ -12,7 +13,9 @@ std::optional<Error> no_room_to_close_fst(const std::filesystem::path& path) {
   std::error_code unknown;
   const auto room = std::filesystem::space(std::filesystem::absolute(path).parent_path(), unknown);
   if (unknown || room.available >= least_bytes) return std::nullopt;
-  std::filesystem::remove(path.string() + ".hier", unknown);
+  for (const std::string& half_written : {path.string() + ".hier", path.string()}) {
+    std::filesystem::remove(half_written, unknown);
+  }
   return Error{fmt::format("{}: the waveform could not be written whole: {} bytes are free on its disk, expected {}",
                            path.string(), room.available, least_bytes),
                ErrorKind::machine};
@@ -24,6 +27,8 @@ std::optional<Error> fst_cut_short(const std::filesystem::path& path, std::uint6
     fstReaderClose(reader);
     if (end == last) return std::nullopt;
   }
+  std::error_code unknown;
+  std::filesystem::remove(path, unknown);
   return Error{fmt::format("{}: the waveform could not be written whole", path.string()), ErrorKind::machine};
 }
 

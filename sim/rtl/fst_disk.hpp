@@ -1,4 +1,5 @@
-// Whether the disk has taken an FST: GTKWave's library, which writes them, reports no error of the disk.
+// Whether the disk has taken an FST: GTKWave's library, which writes them, reports no error of the disk. One that it
+// has not taken whole is removed.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace wizloop::rtl {
 
 // To ask before a file is closed: to do so the library maps another that it has written beside it, with the suffix
 // .hier. What a full disk has not taken of that is not there to be mapped, which ends the process. Where there is too
-// little room for it, that other file is removed, and the library must not close the first.
+// little room for it, both are removed, and the library must not close the first.
 std::optional<Error> no_room_to_close_fst(const std::filesystem::path& path);
 
 // To ask behind that: whether the file can be read up to its last instant, in its own unit of time.

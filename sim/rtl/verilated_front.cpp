@@ -12,8 +12,11 @@
 #include <fstream>
 #endif
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -26,6 +29,23 @@ namespace wizloop::rtl {
 namespace {
 
 std::uint64_t ticks(Instant at) { return static_cast<std::uint64_t>(at.time_since_epoch().count()); }
+
+// Whoever ends this process waits until the file is whole that it is writing.
+class EndingHeldBack {
+ public:
+  EndingHeldBack() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, number);
+    pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  EndingHeldBack(const EndingHeldBack&) = delete;
+  EndingHeldBack& operator=(const EndingHeldBack&) = delete;
+  ~EndingHeldBack() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace
 
@@ -381,6 +401,7 @@ std::optional<Error> VerilatedFront::write_waveform(const std::filesystem::path&
   auto first = std::find_if(events.begin(), events.end(), [&](const PinEvent& event) { return event.at >= from; });
   while (first != events.begin() && (first == events.end() || !first->scsn)) --first;
 
+  const EndingHeldBack whole;
   Model model{straps_};
   // On the heap, to be left to itself where it cannot be closed.
   auto fst = std::make_unique<VerilatedFstC>();

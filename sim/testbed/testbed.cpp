@@ -204,6 +204,7 @@ void Testbed::build_bus() {
   if (front_) bus_->on_timing(*front_);
   if (front_ && !faulty_spi_) bus_->heed_limits(*front_);
   if (probe_) probe_->follow(*bus_);
+  if (probe_ && setup_.wave->interrupted != nullptr) probe_->heed(*setup_.wave->interrupted);
   bus_->inject(*faults_);
   if (faulty_spi_) faulty_spi_->on_other_device([this](bool selected) { bus_->other_select(selected); });
   if (!setup_.faults.empty()) bus_->end_run_at(queue_.now() + longest_run_with_faults);

@@ -7,6 +7,7 @@
 //   bed.value()->bus().select(); ...
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -53,6 +54,7 @@ struct WaveRequest {
   std::filesystem::path file;
   WaveWindow window{};
   WaveOpener open = VcdFile::open;
+  const std::atomic<bool>* interrupted = nullptr;  // bus::PinProbe::heed()
 };
 
 struct TestbedSetup {

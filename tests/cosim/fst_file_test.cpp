@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "sim/rtl/fst_disk.hpp"
 
 namespace wizloop::rtl {
 namespace {
@@ -53,6 +56,26 @@ TEST(FstFile, HoldsWiresAndTextsInPicoseconds) {
   EXPECT_THAT(changes.at(1), testing::ElementsAre("0:0", "5000:1", "7000:z"));
   EXPECT_THAT(changes.at(2), testing::ElementsAre("0:-", "6000:VERSIONR"));
   std::filesystem::remove(file);
+}
+
+TEST(FstFile, IsClosedByARunThatEndsByAnError) {
+  const auto file = std::filesystem::temp_directory_path() / ("fst_error_test." + std::to_string(getpid()) + ".fst");
+  {
+    Wave wave{open_wave(file, signals, "").value(), signals, {}};
+    wave.change(Instant{5ns}, 0, {.high = true});
+  }
+  EXPECT_THAT(read(file).at(1), testing::ElementsAre("0:0", "5000:1"));
+  EXPECT_FALSE(std::filesystem::exists(file.string() + ".hier"));
+  std::filesystem::remove(file);
+}
+
+TEST(FstDisk, RemovesWhatCannotBeReadToItsEnd) {
+  const auto file = std::filesystem::temp_directory_path() / ("fst_disk_test." + std::to_string(getpid()) + ".fst");
+  std::ofstream{file} << "half a file";
+  const auto error = fst_cut_short(file, 9000);
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->message, file.string() + ": the waveform could not be written whole");
+  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 TEST(FstFile, SaysWhereItCannotBeWrittenAndLeavesOtherSuffixesToTheVcd) {

@@ -4,7 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 
@@ -119,6 +122,33 @@ TEST(LockStepTest, TheWaveformOfADifferenceIsAnFstFile) {
   std::ifstream written{file, std::ios::binary};
   EXPECT_EQ(written.get(), 0);  // FST_BL_HDR
   EXPECT_GT(std::filesystem::file_size(file), 300U);
+  std::filesystem::remove(file);
+}
+
+TEST(LockStepTest, AProcessThatIsEndedWhileItWritesAWaveformWritesItToItsEnd) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("lock_step_end_test." + std::to_string(getpid()) + ".fst");
+  int begun[2];
+  ASSERT_EQ(pipe(begun), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    Bench bench{{}, {.waveform = file}};
+    bench.frame({0x00, 0x39, 0x00, 0x00});
+    for (char written = 0;; ++written) {
+      if (written == 2 && write(begun[1], &written, 1) != 1) _exit(1);
+      if (bench.fronts.rtl().write_waveform(file, Instant{})) _exit(1);
+    }
+  }
+  char two = 0;
+  EXPECT_EQ(::read(begun[0], &two, 1), 1);
+  kill(child, SIGTERM);
+  int ended = 0;
+  ASSERT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGTERM) << ended;
+  for (const int end : begun) close(end);
+  EXPECT_FALSE(std::filesystem::exists(file.string() + ".hier"));
+  std::ifstream written{file, std::ios::binary};
+  EXPECT_EQ(written.get(), 0);  // FST_BL_HDR
   std::filesystem::remove(file);
 }
 

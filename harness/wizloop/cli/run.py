@@ -68,7 +68,7 @@ def run(
     pins around it.
 
     If it fails, the last line is the command that repeats it. A run that is interrupted leaves behind what it has
-    written to --pcap, --trace, --spi and --vcd up to then, but an .fst is of use only once it is closed. A waveform ends after 10 million changes, about 400,000 SPI
+    written to --pcap, --trace, --spi and --vcd up to then. A waveform ends after 10 million changes, about 400,000 SPI
     bytes or 150 MB, and the run says where: --vcd-window picks another part.
     """
     output.refuse_one_file_for_two(pcap=pcap, trace=trace, spi=spi, vcd=vcd, json=json)

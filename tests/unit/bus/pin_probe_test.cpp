@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,6 +95,15 @@ constexpr std::size_t access = 6, block = 7, offset = 8, name = 9, data = 10;
 TEST_F(PinProbeTest, SelectsAfterTheCostAndLetsGoBeforeIt) {
   read(0x39, 0x00);
   // Four bytes of 800 ns and a gap of 200 ns each, from 400 ns on.
+  EXPECT_THAT(of(PinWave::SCSn), ElementsAre("400:0", "4400:1"));
+}
+
+TEST_F(PinProbeTest, EndsARunThatIsInterruptedBetweenTwoFramesAndHasDrawnTheFirst) {
+  std::atomic<bool> interrupted = false;
+  probe.heed(interrupted);
+  read(0x39, 0x00);
+  interrupted = true;
+  EXPECT_THROW(read(0x39, 0x00), RunInterrupted);
   EXPECT_THAT(of(PinWave::SCSn), ElementsAre("400:0", "4400:1"));
 }
 
