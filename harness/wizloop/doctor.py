@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wizloop.errors import InfrastructureError, NothingMeasured, UsageError, WizloopError
+from wizloop.errors import InfrastructureError, WizloopError
 from wizloop.host_port import split_host_port
 
 OK, MISSING, WRONG = "ok", "missing", "wrong"
@@ -369,7 +369,6 @@ def _lock_files() -> Check:
 
 
 def _inventory(file: Path | None) -> Check:
-    from wizloop import boards
     from wizloop.dut import inventory as inventories
 
     place = file or inventories.default_file()
@@ -378,12 +377,6 @@ def _inventory(file: Path | None) -> Check:
         loaded = inventories.load(file)
         if not loaded.boards:
             return f"no boards in {place} (`wizloop board add NAME` writes one)"
-        for board in loaded.boards:
-            if board.profile:
-                try:
-                    boards.find(board.profile)
-                except (UsageError, NothingMeasured) as error:
-                    raise UsageError(f"{place}: board {board.name}: profile: {error}") from error
         return f"{len(loaded.boards)} boards in {place} (`wizloop board check` asks them)"
 
     return _tried("boards", "inventory", "boards by their names, their power and cables", False, look, f"edit {place}")

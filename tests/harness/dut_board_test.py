@@ -82,6 +82,28 @@ def test_what_is_wrong_with_a_board_is_told(wizloop, file, board, more, said):
     assert "not well: b1" in err
 
 
+@pytest.mark.parametrize(
+    ("names_itself", "code", "said"),
+    [
+        ("w55rp20", 0, "ok  w55rp20, firmware 1  100 Mbit/s full"),
+        ("teensy40-w5500", 5, "NOT WELL  it says that it is teensy40-w5500, and the inventory has profile = 'w55rp20'"),
+        ("my-own", 0, "ok  my-own, firmware 1, taken for w55rp20  100 Mbit/s full"),  # no board file has its name
+    ],
+)
+def test_a_board_that_is_not_the_one_of_its_entry_is_not_well(wizloop, file, board, names_itself, code, said):
+    board.answers = answers(hello=f"ok agent=1 board={names_itself} chip=W5500 fw=1 caps=full,byte")
+    file.write_text(entry("b1", board, 'profile = "w55rp20"'))
+    assert wizloop("board", "check", "b1", "--inventory", file)[:2] == (code, f"b1  {said}\n")
+
+
+def test_a_profile_that_does_not_exist_is_told_by_each_verb(wizloop, file, board):
+    file.write_text(entry("b1", board, 'profile = "w55rp2"'))
+    for verb in ("list", "check"):
+        code, out, err = wizloop("board", verb, "--inventory", file)
+        assert (code, out) == (2, "")
+        assert f"{file}: board b1: profile: unknown board 'w55rp2' (did you mean w55rp20" in err
+
+
 def test_one_board_that_is_gone_does_not_hide_the_others(wizloop, file, board):
     file.write_text('[[board]]\nname = "gone"\naddress = "serial:/dev/gone"\n' + entry("b1", board))
     code, out, _ = wizloop("board", "check", "--inventory", file)

@@ -69,6 +69,10 @@ def test_a_whole_file_is_read(file):
             "[[board]]\nname = 'b'\naddress = 'tcp:h:1'\nadress = 1",
             "unknown key adress.*did you mean.*address|unknown key adress",
         ),
+        (
+            "[[board]]\nname = 'b'\naddress = 'tcp:h:1'\nprofile = 'w55rp2'",
+            "boards.toml: board b: profile: unknown board 'w55rp2' .did you mean w55rp20.*the boards are .*, w55rp20",
+        ),
         ("[[board]]\nname = 'b'\naddress = 'tcp:h:1'\ndtr = true", "levels of a serial port"),
         ("[[board]]\nname = 'b'\naddress = 'serial:p'\ndtr = 1", "dtr = 1, expected true or false"),
         ("[[board]]\nname = 'b'\naddress = 'tcp:h:1'\nslowness = 0", "slowness = 0, expected a number"),

@@ -82,6 +82,7 @@ class Device:
         self.surroundings = surroundings
         self.chip = chip
         self.hello = Fields()
+        self.profile = ""  # which board the inventory takes it for; empty: it does not say
         self.ip = ""  # as it said last
         self.home: dict[str, str] = {}  # its addresses, when it was first made ready
         self.suspect = True  # a test on it has failed, or nobody knows

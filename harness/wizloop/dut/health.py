@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from wizloop import boards
 from wizloop.dut.agent import VerbFailed
 from wizloop.dut.device import Device
 from wizloop.dut.host import Host
@@ -37,6 +38,8 @@ def check(board: Board) -> Health:
             said, link = probe(device)
             ok, offers = not said, tuple(sorted(device.offers()))
             who = f"{device.board}, firmware {device.hello.get('fw', '?')}"
+            if device.profile not in ("", device.board):
+                who += f", taken for {device.profile}"
     except WizloopError as error:
         return Health(board.name, False, str(error), time.monotonic() - started)
     finally:
@@ -50,6 +53,8 @@ def probe(device: Device) -> tuple[str, str]:
         device.ask("reset")
         if device.ask("hello")["chip"] != "W5500":
             return "its firmware finds no W5500", ""
+        if device.board != device.profile and device.profile and device.board in boards.names():
+            return f"it says that it is {device.board}, and the inventory has profile = {device.profile!r}", ""
         for path in device.paths:
             device.ask("path", p=path)
             version = device.ask("reg", block="common", offset="0x39")["data"]

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from wizloop import boards as board_files
 from wizloop.dut.address import Address, LabgridAddress, SerialAddress, is_pool, parse_address
 from wizloop.dut.controls import PlaceControl, ServedBoard, SwitchedButton, SwitchedCable, SwitchedPower
 from wizloop.dut.device import Device, Surroundings, open_device
@@ -39,7 +40,7 @@ VARIABLE = "WIZLOOP_INVENTORY"
 KEYS: Mapping[str, str] = {
     "name": "letters, digits, '-', '_' and '.'",
     "address": "serial:PORT[@BAUD], tcp:HOST:PORT or labgrid:PLACE",
-    "profile": "the name of a board file",
+    "profile": "the name of a board file, which the board's firmware has too",
     "dtr": "true or false: the level of DTR",
     "rts": "true or false: the level of RTS",
     "slowness": "a number from 0.1 to 1000: how much longer it may take than a fast board",
@@ -202,11 +203,21 @@ def _board(raw: Mapping[str, Any], where: str) -> Board:
     return Board(
         name=name,
         address=address,
-        profile=table.text("profile"),
+        profile=_profile(table, where),
         slowness=table.number("slowness", 3.0, 0.1, 1000),
         serial=SerialOptions(dtr=table.flag("dtr", True), rts=table.flag("rts", True)),
         surroundings=_surroundings(table, name, address, where),
     )
+
+
+def _profile(table: _Table, where: str) -> str:
+    profile = table.text("profile")
+    if not profile:
+        return ""
+    try:
+        return board_files.find(profile).stem
+    except (UsageError, NothingMeasured) as error:
+        raise UsageError(f"{where}: profile: {error}") from error
 
 
 def _surroundings(table: _Table, name: str, address: Address, where: str) -> Surroundings:
@@ -251,7 +262,7 @@ def _is_address(text: str) -> bool:
 
 def open_board(board: Board, host: Host, greeted: bool = True, lease: Lease | None = None) -> Device:
     """A board of the inventory, on its line."""
-    return open_device(
+    device = open_device(
         board.address,
         host,
         name=board.name,
@@ -261,3 +272,5 @@ def open_board(board: Board, host: Host, greeted: bool = True, lease: Lease | No
         greeted=greeted,
         lease=lease,
     )
+    device.profile = board.profile
+    return device
