@@ -218,8 +218,10 @@ def test_power_reset_and_cable_by_the_control_port() -> None:
             assert console.ask("hello", 7).startswith("#7 ok")
         done = subprocess.run([*WIZLOOP, "control", served.control, "status"], capture_output=True, text=True, timeout=SECONDS)
         assert done.returncode == 0 and done.stdout.startswith(f"ok board={BOARD} power=on firmware=running cable=in")
-        failed = subprocess.run([*WIZLOOP, "control", served.control, "fly"], capture_output=True, text=True, timeout=SECONDS)
-        assert failed.returncode == 1 and failed.stdout.startswith("err unknown")
+        for command, code, said in (("fly", 2, "err unknown fly"), ("off nosuch", 4, "err no-board nosuch; expected one of")):
+            words = [*WIZLOOP, "control", served.control, *command.split()]
+            failed = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
+            assert (failed.returncode, failed.stdout.startswith(said)) == (code, True)
 
 
 def test_two_boards_talk_over_their_switch() -> None:
@@ -398,7 +400,7 @@ def test_other_machines_need_the_token_and_this_one_does_not(tmp_path: Path) -> 
             assert console.ask("hello").startswith("#1 ok")
         command = [*WIZLOOP, "control", control, "status"]
         without = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-        assert without.returncode == 1 and without.stdout.startswith("err denied")
+        assert without.returncode == 5 and without.stdout.startswith("err denied")
         given = subprocess.run([*command, "--token-file", str(token)], capture_output=True, text=True, timeout=SECONDS)
         assert given.returncode == 0 and given.stdout.startswith("ok board=")
         assert served.command("status").startswith("ok board=")

@@ -10,10 +10,16 @@ from typing import Annotated
 
 import typer
 
-from wizloop.errors import InfrastructureError, UsageError
+from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 from wizloop.host_port import split_host_port
 
 PATIENCE_S = 10.0
+# What the port answers, `err WORD ...`, in this program's exit codes; any other word means that it could not be done.
+EXIT_CODES = {
+    "ok": 0,
+    **dict.fromkeys(("unknown", "syntax", "too-long"), UsageError.exit_code),
+    "no-board": NothingMeasured.exit_code,
+}
 
 
 def control(
@@ -21,11 +27,18 @@ def control(
     command: Annotated[list[str], typer.Argument(help="off, on, reset, unplug, replug, release, status, list or help.")],
     token_file: Annotated[Path | None, typer.Option(help="The token; or set WIZLOOP_TOKEN.")] = None,
 ) -> None:
-    """Switch a served board: `wizloop control 127.0.0.1:7000 off [BOARD]`. Fails if the answer is no ok."""
+    """Switch a served board: `wizloop control 127.0.0.1:7000 off [BOARD]`. Prints the answer.
+
+    Exit code 2: it does not know this command; 4: it has no such board; 5: it could not be done.
+    """
     answer = ask(*address(where), " ".join(command), token(token_file))
     print(answer)
-    if not answer.startswith("ok"):
-        raise typer.Exit(1)
+    raise typer.Exit(exit_code(answer))
+
+
+def exit_code(answer: str) -> int:
+    word = answer.removeprefix("err ").partition(" ")[0]
+    return EXIT_CODES.get(word, InfrastructureError.exit_code)
 
 
 def address(where: str) -> tuple[str, int]:
