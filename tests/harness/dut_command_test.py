@@ -94,6 +94,15 @@ def test_a_file_of_the_users_own_runs_in_place_of_the_bodies(simulator, tmp_path
     assert "brew: err unknown-verb" in bad["why"]
 
 
+def test_what_the_program_is_told_of_boards_it_tells_pytest(wizloop, tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(pytest, "main", lambda words, plugins: told.append(words) or 5)
+    file = tmp_path / "boards.toml"
+    file.write_text('[[board]]\nname = "b1"\naddress = "labgrid:b1"\n')
+    assert wizloop("test", "--dut", "b1", "--inventory", file, "--dut-wait", "2.5", "--why", "--", "-x")[0] == 4
+    assert told[0][:-1] == ["-x", "--dut", "b1", "--dut-inventory", str(file), "--dut-wait", "2.5", "--why"]
+
+
 @pytest.mark.simulator
 def test_a_board_that_is_not_there_is_infrastructure(simulator, tmp_path):
     (tmp_path / "test_own.py").write_text("def test_one(dut): pass\ndef test_two(dut): pass\n")

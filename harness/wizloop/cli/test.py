@@ -35,6 +35,10 @@ def test(
         ),
     ] = None,
     inventory: Annotated[Path | None, typer.Option(metavar="FILE", help="The boards there are.")] = None,
+    dut_wait: Annotated[
+        float | None,
+        typer.Option(metavar="S", min=0, help="How long to wait for a place of labgrid that others have; default: 300 s."),
+    ] = None,
     why: Annotated[bool, typer.Option("--why", help="List each skipped test with what its board lacks.")] = False,
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Each test with its outcome.")] = None,
 ) -> None:
@@ -48,6 +52,8 @@ def test(
         words += ["--dut", address]
     if inventory is not None:
         words += ["--dut-inventory", str(inventory)]
+    if dut_wait is not None:
+        words += ["--dut-wait", str(dut_wait)]
     if why:
         words.append("--why")
     if not _names_tests(context.args):
