@@ -101,6 +101,20 @@ def test_a_board_that_is_not_there_is_told_with_those_that_are(file, monkeypatch
     assert len(inventory.load().boards) == 2
 
 
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tcp:127.0.0.1:7001", "'tcp:127.0.0.1:7001' is an address, expected the name of a board: that one is b2$"),
+        ("labgrid:b1", "expected the name of a board: .*boards.toml has b1, b2, none at that address; `wizloop test --dut lab"),
+        ("pigeon:b1", "'pigeon:b1': unknown kind 'pigeon', expected .* or the name of a board of the inventory$"),
+    ],
+)
+def test_an_address_in_place_of_a_name_is_told_what_works(file, address, said):
+    file.write_text(WHOLE)
+    with pytest.raises(UsageError, match=said):
+        inventory.load(file).find(address)
+
+
 def test_only_the_users_own_file_may_be_missing(file, tmp_path, monkeypatch):
     monkeypatch.delenv(inventory.VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nowhere"))

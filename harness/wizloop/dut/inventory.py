@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from wizloop import boards as board_files
-from wizloop.dut.address import Address, LabgridAddress, SerialAddress, is_pool, parse_address
+from wizloop.dut.address import Address, LabgridAddress, SerialAddress, is_name, is_pool, parse_address
 from wizloop.dut.controls import PlaceControl, ServedBoard, SwitchedButton, SwitchedCable, SwitchedPower
 from wizloop.dut.device import Device, Surroundings, open_device
 from wizloop.dut.host import Host
@@ -78,9 +78,21 @@ class Inventory:
         for board in self.boards:
             if board.name == name:
                 return board
+        if not is_name(name):
+            raise UsageError(self._no_name(name))
         names = [board.name for board in self.boards]
         there = ", ".join(names) or "none"
         raise NothingMeasured(f"{self.file} has no board '{name}'{near(name, names)}: it has {there}")
+
+    def _no_name(self, address: str) -> str:
+        """What to say of an address where a name belongs."""
+        if named := self.of_address(parse_address(address)):
+            return f"'{address}' is an address, expected the name of a board: that one is {named.name}"
+        there = ", ".join(board.name for board in self.boards) or "none"
+        return (
+            f"'{address}' is an address, expected the name of a board: {self.file} has {there}, none at that address; "
+            f"`wizloop test --dut {address} -- -k bringup` asks a board by its address"
+        )
 
     def of_address(self, address: Address) -> Board | None:
         """What the inventory says of a board that was given by its address."""
