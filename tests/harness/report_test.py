@@ -6,6 +6,7 @@ import json
 import random
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from conftest import REPOSITORY, commands_of
@@ -13,7 +14,7 @@ from report_example import FAILED, SLOWER, example
 from wizloop.errors import InfrastructureError
 from wizloop.report import page
 from wizloop.report.condense import condensed
-from wizloop.report.contents import GREEN, GREY, RED, YELLOW, gather
+from wizloop.report.contents import GREEN, GREY, RED, YELLOW, gather, named
 from wizloop.results.database import Database, location
 from wizloop.results.recording import FigureHead, FindingRow, RunHead, Sample, begin
 from wizloop.results.schema import REAL, VIRTUAL
@@ -237,7 +238,7 @@ def test_boards_that_were_not_measured_in_turn_are_yellow(fake, wizloop, memory,
     wizloop("report", "--out", tmp_path)
     document = json.loads((tmp_path / "report.json").read_text())
     assert (document["verdict"], document["exit_code"], document["headline"]) == (YELLOW, 4, "1 figure not judged")
-    assert document["sentences"][0]["text"].startswith("F1 not judged, not in turn: ")
+    assert document["sentences"][0]["text"].startswith("F1, byte on serial:/dev/board not judged, not in turn: ")
 
 
 @pytest.mark.parametrize(
@@ -312,6 +313,44 @@ def test_a_night_on_a_noisy_host_is_not_judged_and_says_so(fake, wizloop, memory
     (figure,) = document["figures"]
     assert (figure["state"], figure["light"], figure["host_noise_pct"]) == ("noisy host", YELLOW, 31.0)
     assert reported(wizloop, file, tmp_path, "--max-noise", 31)["exit_code"] == 3
+
+
+def figures_of(*names):
+    """rtt/dma/b1, b2: two figures."""
+    for text in names:
+        name, path, duts = text.split("/")
+        for dut in duts.split(", "):
+            yield SimpleNamespace(name=name, path=path, dut=dut)
+
+
+@pytest.mark.parametrize(
+    ("figures", "said"),
+    [
+        (["rtt/dma/b1"], "rtt, dma on b1"),
+        (["rtt/dma/b1, b2"], "rtt, dma on b1 and b2"),
+        (["rtt/dma/b1", "rtt/byte/b1"], "rtt, dma on b1; rtt, byte on b1"),
+        (["rtt/dma/b1, b2, b3, b4, b5"], "rtt, dma on b1, b2, b3 and 2 more"),
+        (
+            [f"x{n}/dma/b1, b2" for n in range(9)],
+            "x0, dma on b1 and b2; x1, dma on b1 and b2; x2, dma on b1 and b2 and 12 more on b1 and b2",
+        ),
+    ],
+)
+def test_figures_are_named_with_path_and_board_however_many(figures, said):
+    assert named([*figures_of(*figures)]) == said
+
+
+def test_figures_that_are_not_judged_are_named_with_path_and_board(fake, wizloop, memory, tmp_path):
+    file = memory / "many.db"
+    with Database(location(str(file))) as database:
+        for value in (18.0, None):
+            recorder = begin(database, RunHead("nightly", "ab" * 20, False, "rack1", ""))
+            for dut in ("b1", "b2"):
+                for name in ("udp_rtt", "tcp_rtt"):
+                    recorder.whole(head(name, REAL, dut), Sample(value))
+            recorder.end()
+    (sentence,) = reported(wizloop, file, tmp_path)["sentences"]
+    assert sentence["text"].startswith("udp_rtt, byte on b1 and b2; tcp_rtt, byte on b1 and b2 not judged, void: ")
 
 
 def test_a_noisy_night_of_a_new_board_waits_for_the_next(fake, wizloop, memory, tmp_path):

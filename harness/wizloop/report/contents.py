@@ -1,11 +1,12 @@
 """What a report says, as plain data: the verdict, its sentences, failures, figures with their course, findings, tests.
 
 The verdict is a traffic light. Red: a test or a run failed, or a figure got slower, or changed and nobody announced it.
-Yellow: figures could not be judged, or not on a host as noisy as this. Green: something was judged, and all of it is in order. Grey: nothing was.
+Yellow: figures could not be judged, or not on a host as noisy as this. Green: something was judged, and all of it is in
+order. Grey: nothing was.
 
 A comparison wants boards measured in turn with their base. A nightly run measures its boards once: their trend judges
-those, once it is long enough to show a step; until then they are collected, and nothing is wrong with that. What a noisy
-host measured is in no trend.
+those, once it is long enough to show a step; until then they are collected, and nothing is wrong with that. What a
+noisy host measured is in no trend.
 """
 
 from __future__ import annotations
@@ -322,12 +323,12 @@ def _sentences(judged: _Judged, run: StoredRun | None, host_noise_pct_max: float
         for row in comparison.rows:
             if row.kind in (Kind.REGRESSED, Kind.FAILED) and row.state != "failed":  # that one is a failure above
                 told.append(Sentence(RED, said_of(row), "figures"))
-        unjudged: dict[str, list[str]] = {}
+        unjudged: dict[str, list[Row]] = {}
         for row in comparison.rows:
             if row.kind is Kind.NOT_MEASURED:
-                unjudged.setdefault(f"{row.state}: {row.why}" if row.why else row.state, []).append(row.name)
-        for why, names in unjudged.items():
-            told.append(Sentence(YELLOW, f"{_listed(names)} not judged, {why}", "figures"))
+                unjudged.setdefault(f"{row.state}: {row.why}" if row.why else row.state, []).append(row)
+        for why, rows in unjudged.items():
+            told.append(Sentence(YELLOW, f"{named(rows)} not judged, {why}", "figures"))
     if judged.noisy:
         told.append(Sentence(YELLOW, _noisy_said(judged.noisy, host_noise_pct_max), "figures"))
     told += [
@@ -346,30 +347,44 @@ def _sentences(judged: _Judged, run: StoredRun | None, host_noise_pct_max: float
 FAILURES_TOLD = 5
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+NAMED = 3
+
+
+def named(figures: Sequence[Figure | Row]) -> str:
+    """udp_rtt, dma on b1; tcp_rtt, dma on b1 and b2; tcp_xmit, dma on b1 and 40 more on b1 and b2"""
+    duts: dict[tuple[str, str], list[str]] = {}
+    for of in figures:
+        duts.setdefault((of.name, of.path), []).append(of.dut)
+    told = [f"{name}, {path} on {_some(where)}" for (name, path), where in [*duts.items()][:NAMED]]
+    rest = [dut for where in [*duts.values()][NAMED:] for dut in where]
+    return "; ".join(told) + (f" and {len(rest)} more on {_some([*dict.fromkeys(rest)])}" if rest else "")
+
+
+def _some(duts: Sequence[str]) -> str:
+    """b1; b1 and b2; b1, b2, b3 and 9 more"""
+    shown = duts if len(duts) <= NAMED else [*duts[:NAMED], f"{len(duts) - NAMED} more"]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def _collected_said(collected: Sequence[Figure], run: int) -> list[str]:
-    """tcp_rtt, udp_rtt: 3 of 6 runs measured; judged from the 6th on"""
+    """tcp_rtt, dma on b1; udp_rtt, dma on b1: 3 of 6 runs measured; judged from the 6th on"""
     alike: dict[tuple[int, bool], list[Figure]] = {}
     for of in collected:
         runs = of.series.runs if of.series is not None else ()
         alike.setdefault((len(runs), bool(runs) and runs[-1].run == run), []).append(of)
     return [
-        f"{_listed([of.name for of in figures])}: {count} of {TREND_RUNS} runs measured"
+        f"{named(figures)}: {count} of {TREND_RUNS} runs measured"
         f"{'' if counts else f', without this one on a {NOISY}'}; judged from the {TREND_RUNS}th on"
         for (count, counts), figures in alike.items()
     ]
 
 
 def _noisy_said(noisy: Sequence[Figure], host_noise_pct_max: float) -> str:
-    """udp_rtt not judged, noisy host: its own noise is 31 to 45 %, above 20 %"""
+    """udp_rtt, dma on b1 not judged, noisy host: its own noise is 31 to 45 %, above 20 %"""
     ends = sorted({f"{of.host_noise_pct:.0f}" for of in noisy if of.host_noise_pct is not None}, key=float)
     span = " to ".join(dict.fromkeys((ends[0], ends[-1])))
     return (
-        f"{_listed([of.name for of in noisy])} not judged, {NOISY}: its own noise is {span} %, "
-        f"above {host_noise_pct_max:g} %"
+        f"{named(noisy)} not judged, {NOISY}: its own noise is {span} %, above {host_noise_pct_max:g} %"
     )
 
 
