@@ -26,6 +26,7 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement
 
 from wizloop import boards
 from wizloop.compare.noise import NOISE_PCT_MAX
+from wizloop.dut import inventory, quarantine
 from wizloop.dut.address import is_name
 from wizloop.errors import InfrastructureError, NothingMeasured
 from wizloop.results import reading, recording
@@ -92,7 +93,8 @@ def run(plan: Plan, say: Callable[[str], None]) -> int:
             old.unlink()
         night = recording.begin(database, recording.here(plan.label))
         environment = {**os.environ, recording.JOINED: str(night.run)}
-        checks = _check(plan, environment, say)
+        held = _held(plan)
+        checks = _check(plan, [dut for dut in plan.duts if dut not in held], environment, say)
         usable = [dut for dut, check in checks.items() if check.code == 0]
         if plan.host_figures:
             _work([_bench(plan)], HOST_DEADLINE_S, environment, say)
@@ -106,13 +108,23 @@ def run(plan: Plan, say: Callable[[str], None]) -> int:
             say,
         )
         night.end()
-        document = _report(plan, night.run, checks, tests, say)
+        document = _report(plan, night.run, checks, tests, held, say)
     return _exit_code(document, list(checks.values()), tests)
 
 
-def _check(plan: Plan, environment: Mapping[str, str], say: Callable[[str], None]) -> dict[str, Job]:
+def _held(plan: Plan) -> dict[str, quarantine.Entry]:
+    """The boards that are in quarantine with all of their tests, unless these are to be verified."""
+    if "--verify-quarantine" in plan.pytest:
+        return {}
+    held = quarantine.load(inventory.load(plan.inventory).file.with_name(quarantine.NAME))
+    return {dut: entry for dut in plan.duts if (entry := held.of_board(dut)) is not None}
+
+
+def _check(
+    plan: Plan, duts: Sequence[str], environment: Mapping[str, str], say: Callable[[str], None]
+) -> dict[str, Job]:
     checks = {}
-    for dut in plan.duts:
+    for dut in duts:
         place = plan.out / f"check-{_slug(dut)}"
         if is_name(dut):
             told = place.with_name(f"{place.name}.json")
@@ -160,14 +172,19 @@ def _recorded(plan: Plan) -> list[str]:
 
 
 def _report(
-    plan: Plan, run: int, checks: Mapping[str, Job], tests: Sequence[Job], say: Callable[[str], None]
+    plan: Plan,
+    run: int,
+    checks: Mapping[str, Job],
+    tests: Sequence[Job],
+    held: Mapping[str, quarantine.Entry],
+    say: Callable[[str], None],
 ) -> dict[str, Any]:
     words = ["report", "--run", str(run), "--out", str(plan.out), "--title", f"wizloop {plan.label}"]
     words += ["--max-noise", str(plan.max_noise)]
     for option, value in (("--base", plan.base), ("--intended", plan.intended), ("--database", plan.database)):
         words += [option, str(value)] if value is not None else []
-    if checks:
-        _write_boards(checks, tests, plan.out / "boards.xml")
+    if checks or held:
+        _write_boards(checks, tests, held, plan.out / "boards.xml")
         files = [plan.out / "boards.xml", *(job.junit for job in tests)]
         words += ["--merged", str(plan.out / "junit.xml"), *(f"--junit={file}" for file in files)]
     job = Job("report", words, plan.out / "report.log")
@@ -182,8 +199,10 @@ def _report(
     return document
 
 
-def _write_boards(checks: Mapping[str, Job], tests: Sequence[Job], file: Path) -> None:
-    """Of each board whether it is well, and of those whose tests were not done where they stood."""
+def _write_boards(
+    checks: Mapping[str, Job], tests: Sequence[Job], held: Mapping[str, quarantine.Entry], file: Path
+) -> None:
+    """Of each board whether it is well or left out, and of those whose tests were not done where they stood."""
     suite = Element("testsuite", name="boards")
     for dut, job in checks.items():
         case = SubElement(suite, "testcase", classname="boards", name=dut, time="0")
@@ -195,6 +214,10 @@ def _write_boards(checks: Mapping[str, Job], tests: Sequence[Job], file: Path) -
             case = SubElement(suite, "testcase", classname="boards", name=job.name, time="0")
             SubElement(SubElement(case, "properties"), "property", name="repeat", value=job.command)
             SubElement(case, "error", message=f"not done in time, and ended at {job.last_test()}")
+    for dut, entry in held.items():
+        case = SubElement(suite, "testcase", classname="boards", name=dut, time="0")
+        SubElement(SubElement(case, "properties"), "property", name="quarantine", value=str(entry))
+        SubElement(case, "skipped", message=str(entry))
     ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
 
 

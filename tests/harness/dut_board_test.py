@@ -1,5 +1,6 @@
 """`wizloop board list`, `check` and `add`, with boards on the model's console and on pseudo-terminals."""
 
+import datetime
 import json
 import socket
 from contextlib import ExitStack, closing
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from fake_board import FakeBoard
 from serial.tools import list_ports
-from wizloop.dut import health, host, inventory, locks
+from wizloop.dut import health, host, inventory, locks, quarantine
 
 GOOD = {"reset": "ok us=1", "reg block=common offset=0x39": "ok data=04", "net": "ok ip=10.0.0.1"}
 
@@ -111,6 +112,23 @@ def test_one_board_that_is_gone_does_not_hide_the_others(wizloop, file, board):
     gone, well = out.splitlines()
     assert gone.startswith("gone  NOT WELL  there is no serial port /dev/gone; there are ")
     assert well == "b1  ok  fake, firmware 1  100 Mbit/s full"
+
+
+def test_a_board_in_quarantine_is_shown_as_such_and_probed_all_the_same(wizloop, file, board, tmp_path):
+    entry_of_b1 = quarantine.Entry("b1", "", "ann", "RJ45 socket is worn out", datetime.date(2026, 11, 30))
+    quarantine.add(tmp_path / quarantine.NAME, entry_of_b1)
+    quarantine.add(tmp_path / quarantine.NAME, quarantine.Entry("b2", "*burst*", "bob", "slow", datetime.date.today()))
+    file.write_text(entry("b1", board) + entry("b2", board))
+    held = {"board": "b1", "test": "", "owner": "ann", "reason": "RJ45 socket is worn out", "since": "2026-11-30"}
+    for verb in ("list", "check"):
+        code, out, _ = wizloop("board", verb, "--inventory", file, "--json", tmp_path / "out.json")
+        first, second = out.splitlines()[:2]
+        assert code == 0
+        assert first.endswith("  in quarantine since 2026-11-30 (ann): RJ45 socket is worn out")
+        assert "quarantine" not in second
+        rows = json.loads((tmp_path / "out.json").read_text())["boards"]
+        assert [row["quarantine"] for row in rows] == [held, None]
+    assert first.startswith("b1  ok  fake, firmware 1  100 Mbit/s full  ")
 
 
 def test_a_board_is_added_by_its_address(wizloop, file, board):

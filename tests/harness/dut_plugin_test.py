@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 import wizloop.dut.figures
 import wizloop.dut.stands  # noqa: F401, both stay loaded: pytester forgets what is imported within its runs
+from wizloop.report import junit
 from wizloop.results import reading
 from wizloop.results.database import Database, location
 
@@ -200,8 +201,10 @@ def test_bad(dut): assert not "yet"
 def test_what_is_in_quarantine_is_left_out_with_its_reason(run, pytester):
     (pytester.path / "boards.toml").write_text("")
     (pytester.path / "quarantine.toml").write_text(HELD)
-    result = run(TWO, "--dut-inventory", "boards.toml", "--why")
+    result = run(TWO, "--dut-inventory", "boards.toml", "--why", "--junitxml=out.xml")
     result.assert_outcomes(passed=1, skipped=1)
+    held = {case.name.partition("[")[0]: case.quarantine for case in junit.read(pytester.path / "out.xml").cases}
+    assert held == {"test_good": "", "test_bad": "*::test_bad* is in quarantine since 2026-11-30 (ann): known to be bad"}
     result.stdout.fnmatch_lines(["*test_bad*is in quarantine since 2026-11-30 (ann): known to be bad"])
 
 

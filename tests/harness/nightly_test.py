@@ -88,6 +88,18 @@ def test_without_names_all_boards_of_the_inventory_are_meant(night):
     assert failure["repeat"][0].startswith("wizloop board check b1")
 
 
+def test_a_board_in_quarantine_is_left_out_and_named(night, tmp_path):
+    (tmp_path / "quarantine.toml").write_text(
+        '[[quarantine]]\nboard = "b1"\nowner = "ann"\nreason = "RJ45 socket is worn out"\nsince = 2026-11-30\n'
+    )
+    code, document, said = night()
+    assert (code, document["verdict"], document["failures"]) == (4, "grey", [])
+    entry = "b1 is in quarantine since 2026-11-30 (ann): RJ45 socket is worn out"
+    assert {"light": "yellow", "text": entry, "place": "tests"} in document["sentences"]
+    assert f"\n  {entry}\n" in said and "check b1" not in said
+    assert document["skipped"] == [{"reason": entry, "count": 1}]
+
+
 def test_a_test_that_fails_outranks_a_board_that_does_not_answer(night):
     code, document, _ = night("model:w55rp20", NOWHERE, fails="w55rp20")
     assert code == 1

@@ -19,6 +19,7 @@ from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 
 if TYPE_CHECKING:
     from wizloop.dut.address import Address
+    from wizloop.dut.inventory import Inventory
     from wizloop.dut.quarantine import Quarantine
 
 app = typer.Typer(
@@ -47,10 +48,8 @@ def _print(line: str) -> None:
 
 @app.command("list")
 def list_boards(inventory: InventoryOption = None, json: JsonOption = None) -> None:
-    """The boards there are, with what stands around each."""
-    from wizloop.dut import inventory as inventories
-
-    loaded = inventories.load(inventory)
+    """The boards there are, with what stands around each, and why one is in quarantine."""
+    loaded, held = _boards_and_quarantine(inventory)
     rows = []
     for board in loaded.boards:
         around = board.surroundings
@@ -62,9 +61,11 @@ def list_boards(inventory: InventoryOption = None, json: JsonOption = None) -> N
             "inbound": around.reachable or around.forwards,
         }
         offered = [name for name, there in has.items() if there]
-        rows.append({"name": board.name, "address": str(board.address), "profile": board.profile, "has": offered})
-        profile = f"  as {board.profile}" if board.profile else ""
-        _print(f"{board.name}  {board.address}{profile}  {', '.join(offered)}".rstrip())
+        entry = held.of_board(board.name)
+        row = {"name": board.name, "address": str(board.address), "profile": board.profile, "has": offered}
+        rows.append({**row, "quarantine": entry and entry.to_json()})
+        words = [board.name, str(board.address), f"as {board.profile}" if board.profile else "", ", ".join(offered)]
+        _print("  ".join([*filter(None, words), *([entry.said] if entry else [])]))
     _print(f"{len(rows)} boards in {loaded.file}" + ("" if loaded.file.exists() else ", which does not exist yet"))
     if json is not None:
         output.write_json(json, {"file": str(loaded.file), "boards": rows})
@@ -76,22 +77,26 @@ def check(
     inventory: InventoryOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Probe boards: does each answer, is its chip there, is its link up? Exit code 5 if one is not well."""
-    from wizloop.dut import health
-    from wizloop.dut import inventory as inventories
+    """Probe boards: does each answer, is its chip there, is its link up? Exit code 5 if one is not well.
 
-    loaded = inventories.load(inventory)
+    One in quarantine is probed, too: whether it is well again can be seen before it is released.
+    """
+    from wizloop.dut import health
+
+    loaded, held = _boards_and_quarantine(inventory)
     chosen = [loaded.find(name) for name in names] if names else list(loaded.boards)
     if not chosen:
         raise NothingMeasured(f"there is no board in {loaded.file}: `wizloop board add NAME` writes one")
-    results = []
+    results, rows = [], []
     for board in chosen:
         result = health.check(board)
+        entry = held.of_board(board.name)
         results.append(result)
-        link = f"  {result.link}" if result.ok else ""
-        _print(f"{result.name}  {'ok' if result.ok else 'NOT WELL'}  {result.said}{link}")
+        rows.append({**asdict(result), "quarantine": entry and entry.to_json()})
+        words = [result.name, "ok" if result.ok else "NOT WELL", result.said, result.link if result.ok else ""]
+        _print("  ".join([*filter(None, words), *([entry.said] if entry else [])]))
     if json is not None:
-        output.write_json(json, {"boards": [asdict(result) for result in results]})
+        output.write_json(json, {"boards": rows})
     if ill := [result.name for result in results if not result.ok]:
         raise InfrastructureError(f"not well: {', '.join(ill)}")
 
@@ -138,8 +143,7 @@ def put_into_quarantine(
         _print(str(entry))
     _print(f"{len(loaded.entries)} in quarantine, by {file}")
     if json is not None:
-        held = [{**asdict(entry), "since": entry.since.isoformat()} for entry in loaded.entries]
-        output.write_json(json, {"file": str(file), "quarantine": held})
+        output.write_json(json, {"file": str(file), "quarantine": [entry.to_json() for entry in loaded.entries]})
 
 
 @app.command("release")
@@ -164,14 +168,18 @@ def release(
 
 def _quarantine_of(inventory: Path | None, name: str = "") -> tuple[Path, Quarantine]:
     """The file, and what is in it. A board by its name must be one of the inventory."""
+    loaded, held = _boards_and_quarantine(inventory)
+    if is_name(name) and name:
+        loaded.find(name)
+    return held.file, held
+
+
+def _boards_and_quarantine(inventory: Path | None) -> tuple[Inventory, Quarantine]:
     from wizloop.dut import inventory as inventories
     from wizloop.dut import quarantine
 
     loaded = inventories.load(inventory)
-    if is_name(name) and name:
-        loaded.find(name)
-    file = loaded.file.with_name(quarantine.NAME)
-    return file, quarantine.load(file)
+    return loaded, quarantine.load(loaded.file.with_name(quarantine.NAME))
 
 
 def _user() -> str:

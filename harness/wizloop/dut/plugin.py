@@ -33,6 +33,7 @@ RETRIED = "retried"  # the outcome of a report
 NOT_RUN = "not run"  # the heading under which pytest counts tests that got no board
 # Properties of a report, with the reason in words of whoever is at fault in place of the test.
 INFRASTRUCTURE, NO_BOARD = "infrastructure", "no board"
+LEFT_OUT = "quarantine"  # the property of a test that is not run: why
 HELD = "in quarantine"  # the property of a test that is run to verify it: the command that releases it
 DEFAULT = "model:w55rp20"
 BULK_BYTES = 10 << 20
@@ -137,6 +138,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if verify:
                 item.user_properties.append((HELD, entry.release))
             else:
+                item.user_properties.append((LEFT_OUT, str(entry)))
                 item.add_marker(pytest.mark.skip(reason=str(entry)))
     if verify:
         config.hook.pytest_deselected(items=[item for item in items if item not in held])

@@ -20,7 +20,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -49,9 +49,17 @@ class Entry:
         words = [*([self.board] if self.board else []), *(["--test", self.test] if self.test else [])]
         return shlex.join(["wizloop", "board", "release", *words])
 
+    @property
+    def said(self) -> str:
+        """Behind the name of what it holds."""
+        return f"in quarantine since {self.since} ({self.owner}): {self.reason}"
+
     def __str__(self) -> str:
         what = " on ".join(part for part in (self.test, self.board) if part)
-        return f"{what} is in quarantine since {self.since} ({self.owner}): {self.reason}"
+        return f"{what} is {self.said}"
+
+    def to_json(self) -> dict[str, str]:
+        return {**asdict(self), "since": self.since.isoformat()}
 
 
 @dataclass(frozen=True)

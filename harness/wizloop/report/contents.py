@@ -209,7 +209,7 @@ def gather(
     return Contents(
         light=light,
         headline=_headline(light, parts, judged),
-        sentences=tuple(_sentences(judged, run, host_noise_pct_max)),
+        sentences=tuple(_sentences(parts, judged, run, host_noise_pct_max)),
         exit_code=code,
         run=run,
         base=comparison.base.said if comparison is not None else "",
@@ -269,7 +269,7 @@ def _verdict(parts: Sequence[Part], judged: _Judged) -> tuple[int, str]:
         return Kind.REFUSED.value, YELLOW
     if any(row.kind is not Kind.NEWCOMER for row in rows):
         return kind.value, GREEN if kind is Kind.FINE else YELLOW
-    if parts or judged.by_trend:
+    if judged.by_trend or any(part.count(PASSED) for part in parts):
         return 0, GREEN
     return 0 if judged.waits else NothingMeasured.exit_code, GREY
 
@@ -306,7 +306,9 @@ def _headline(light: str, parts: Sequence[Part], judged: _Judged) -> str:
     return ", ".join(good)
 
 
-def _sentences(judged: _Judged, run: StoredRun | None, host_noise_pct_max: float) -> list[Sentence]:
+def _sentences(
+    parts: Sequence[Part], judged: _Judged, run: StoredRun | None, host_noise_pct_max: float
+) -> list[Sentence]:
     """One for each regression; failures are told one by one as long as they are few."""
     told = []
     failures, comparison = judged.failures, judged.comparison
@@ -339,6 +341,8 @@ def _sentences(judged: _Judged, run: StoredRun | None, host_noise_pct_max: float
         told += [Sentence(GREY, said, "figures") for said in _collected_said(judged.collected, run.id)]
     if run is not None and run.ended is None:
         told.append(Sentence(YELLOW, f"run {run.id} has not ended: it is going on, or was cut short", "figures"))
+    held = dict.fromkeys(case.quarantine for part in parts for case in part.cases if case.quarantine)
+    told += [Sentence(YELLOW, said, "tests") for said in held]
     if comparison is None and run is not None:
         told.append(Sentence(GREY, f"run {run.id} has no earlier run to compare with", "figures"))
     return told
