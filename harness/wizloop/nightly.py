@@ -239,8 +239,11 @@ def _exit_code(document: Mapping[str, Any], checks: Sequence[Job], tests: Sequen
         return 1
     if any(sentence["light"] == "red" and sentence["place"] == "figures" for sentence in document["sentences"]):
         return 3
-    if any(job.code != 0 for job in checks) or any(job.code in (None, InfrastructureError.exit_code) for job in tests):
+    unwell = {job.code for job in checks} - {0}
+    if unwell - {NothingMeasured.exit_code} or any(job.code in (None, InfrastructureError.exit_code) for job in tests):
         return InfrastructureError.exit_code
+    if unwell:  # a place that no coordinator has
+        return NothingMeasured.exit_code
     code: int = document["exit_code"]
     return code
 

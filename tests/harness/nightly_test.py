@@ -5,9 +5,11 @@ from __future__ import annotations
 import fcntl
 import json
 import time
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from wizloop.nightly import Job, _exit_code
 from wizloop.results import reading, recording
 from wizloop.results.database import Database, location
 from wizloop.results.recording import FigureHead, RunHead, Sample
@@ -137,6 +139,32 @@ def test_a_night_says_each_sentence_of_its_report_and_judges_by_the_limit_that_i
     assert document["figures"][0]["series"]["noisy"] == 0
     assert f"\n{document['verdict']}: {document['headline']}\n" in said
     assert document["sentences"] and all(f"\n  {sentence['text']}\n" in said for sentence in document["sentences"])
+
+
+@pytest.mark.parametrize(
+    ("named", "code", "said"),
+    [
+        ("nosuch", 4, "boards.toml has no board 'nosuch': it has b1"),
+        ("model:nosuch", 4, "unknown board 'nosuch'"),
+        ("carrier:pigeon", 2, "unknown kind 'carrier'"),
+    ],
+)
+def test_what_is_no_board_is_told_before_the_night(night, wizloop, memory, tmp_path, named, code, said):
+    words = ("nightly", "--dut", "model:w55rp20", "--dut", named, "--out", night.out, "--database", memory / "n.db")
+    came_to, out, err = wizloop(*words)
+    assert (came_to, out, err.count("\n")) == (code, "", 1)
+    assert said in err
+    assert not night.out.exists()
+
+
+@pytest.mark.parametrize(
+    ("checks", "code"),
+    [([0, 0], 0), ([0, 4], 4), ([5, 4], 5), ([None, 0], 5), ([1, 0], 5)],
+)
+def test_a_board_that_is_not_there_has_the_code_of_its_check(checks, code):
+    document = {"failures": [], "sentences": [], "exit_code": 0}
+    jobs = [Job("check", [], Path("check.log"), code=came_to) for came_to in checks]
+    assert _exit_code(document, jobs, []) == code
 
 
 def test_two_nights_in_one_folder_are_refused(night, wizloop, memory, tmp_path):

@@ -39,7 +39,7 @@ def nightly(
     board, too: its trend judges it from the sixth on.
     """
     from wizloop import nightly as job
-    from wizloop.cli.test import bodies
+    from wizloop.cli.test import bodies, must_exist
     from wizloop.dut import inventory as inventories
 
     chosen = dut or []
@@ -48,6 +48,8 @@ def nightly(
         chosen = [board.name for board in loaded.boards]
         if not chosen and loaded.file.exists():  # without one, the night is that of a machine without boards
             raise NothingMeasured(f"there is no board in {loaded.file}: `wizloop board add NAME` writes one")
+    for address in chosen:
+        must_exist(address, inventory)
     plan = job.Plan(
         duts=tuple(dict.fromkeys(chosen)),
         out=out,

@@ -46,7 +46,7 @@ def test(
     import pytest
 
     for address in dut or []:
-        _must_exist(address, inventory)
+        must_exist(address, inventory)
     words = list(context.args)
     for address in dut or []:
         words += ["--dut", address]
@@ -65,7 +65,7 @@ def test(
     _judge(int(code), seen)
 
 
-def _must_exist(dut: str, inventory: Path | None) -> None:
+def must_exist(dut: str, inventory: Path | None) -> None:
     """Refuses what is no board before a test is asked for one. Whether a real one answers is for the tests to see."""
     from wizloop import boards
     from wizloop.dut import inventory as inventories
