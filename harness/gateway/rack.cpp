@@ -36,7 +36,7 @@ std::optional<Error> write_file(const std::filesystem::path& path, const std::st
   stream << text;
   stream.close();
   if (!stream || std::rename(unfinished.c_str(), path.c_str()) != 0) {
-    Error error{fmt::format("--ready-file {}: {}", path.string(), std::strerror(errno)), kind_of(errno)};
+    Error error{fmt::format("--json {}: {}", path.string(), std::strerror(errno)), kind_of(errno)};
     std::error_code ignored;
     std::filesystem::remove(unfinished, ignored);
     return error;

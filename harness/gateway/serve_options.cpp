@@ -145,7 +145,7 @@ constexpr std::array option_table{
              o.token_file = v;
              return std::nullopt;
            }},
-    Option{"--ready-file",
+    Option{"--json",
            [](ServeOptions& o, BoardOptions&, std::string_view, std::string_view v) -> Outcome {
              o.ready_file = v;
              return std::nullopt;
@@ -237,7 +237,7 @@ Of all:
   --speed X              virtual time against the wall clock: 1, faster, slower; 0 as fast as it goes
   --seed N               of all random streams
   --token-file FILE      the token that clients need on any address but loopback; or set WIZLOOP_TOKEN
-  --ready-file FILE      written as JSON when all can be connected to, removed at the end
+  --json FILE            where everything is, written when all can be connected to, removed at the end
 
 Exit codes: 0 ended when told to, 2 usage, 5 the machine lacks something.
 )";

@@ -1,6 +1,7 @@
 """The job that a rack runs from a timer: check the boards, test all of them at once, measure, compare, report.
 
-    code = nightly.run(Plan(duts=("b1", "tcp:rack1:7001"), out=Path("build/nightly"), bodies=Path("tests/dut")), print)
+    plan = Plan(duts=("b1", "tcp:rack1:7001"), out=Path("build/nightly"), bodies=Path("tests/dut"))
+    nightly.run(plan, print)["exit_code"]
 
 Each step is a process of its own with a deadline, and a board that hangs holds up no other. All figures of a night are
 one stored run. A board that does not answer is told on the page, and the others are tested all the same.
@@ -83,8 +84,8 @@ class Job:
         return found[-1].strip() if found else "its start"
 
 
-def run(plan: Plan, say: Callable[[str], None]) -> int:
-    """The exit code of the night, which is that of the command line."""
+def run(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
+    """What came of the night, by the names of its report; `exit_code` is that of the command line."""
     if not plan.duts and not plan.host_figures:
         raise NothingMeasured("no board to test: name one with --dut, or write an inventory with `wizloop board add`")
     plan.out.mkdir(parents=True, exist_ok=True)
@@ -109,7 +110,27 @@ def run(plan: Plan, say: Callable[[str], None]) -> int:
         )
         night.end()
         document = _report(plan, night.run, checks, tests, held, say)
-    return _exit_code(document, list(checks.values()), tests)
+    code = _exit_code(document, list(checks.values()), tests)
+    tested = {job.name: job for job in tests}
+    return {
+        **{name: document[name] for name in ("verdict", "headline", "sentences")},
+        "exit_code": code,
+        "run": night.run,
+        "report": str(plan.out / "index.html"),
+        "boards": [_board_json(dut, held.get(dut), checks.get(dut), tested.get(f"test {dut}")) for dut in plan.duts],
+    }
+
+
+def _board_json(dut: str, held: quarantine.Entry | None, check: Job | None, tests: Job | None) -> dict[str, Any]:
+    """A code of null: it was left out, or not done in time."""
+    return {
+        "name": dut,
+        "well": check is not None and check.code == 0,
+        "why": "" if check is None or check.code == 0 else _why(check),
+        "check_code": None if check is None else check.code,
+        "tests_code": None if tests is None else tests.code,
+        "quarantine": held and held.to_json(),
+    }
 
 
 def _held(plan: Plan) -> dict[str, quarantine.Entry]:

@@ -138,11 +138,16 @@ def test_a_board_is_added_by_its_address(wizloop, file, board):
     assert str(added.address) == f"serial:{board.device}@9600"
 
 
-def test_a_board_is_added_with_what_is_around_it(wizloop, file, board):
+def test_a_board_is_added_with_what_is_around_it(wizloop, file, board, tmp_path):
     address = f"serial:{board.device}"
     around = ["--control", "127.0.0.1:7000", "--host-ip"]
     assert wizloop("board", "add", "b1", address, *around, "here", "--inventory", file)[0] == 2
-    assert wizloop("board", "add", "b1", address, *around, "10.0.0.2", "--inventory", file)[0] == 0
+    words = [*around, "10.0.0.2", "--inventory", file, "--json", tmp_path / "out.json"]
+    assert wizloop("board", "add", "b1", address, *words)[0] == 0
+    document = json.loads((tmp_path / "out.json").read_text())
+    has = ["power", "reset", "cable", "host_ip"]
+    added_to = {"name": "b1", "address": f"{address}@115200", "profile": "", "has": has}
+    assert document == {"file": str(file), "board": added_to}
     (added,) = inventory.load(file).boards
     assert added.surroundings.host_ip == "10.0.0.2"
     assert added.surroundings.power is not None and added.surroundings.cable is not None

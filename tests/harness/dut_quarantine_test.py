@@ -65,8 +65,10 @@ def test_a_reason_is_needed_and_a_board_that_there_is(board, tmp_path):
 def test_a_release_takes_out_what_it_names_and_leaves_the_rest_as_it_was(board, tmp_path):
     file = tmp_path / quarantine.NAME
     file.write_text(FILE)
-    code, said, _ = board("release", "b1")
+    code, said, _ = board("release", "b1", "--json", tmp_path / "out.json")
     assert code == 0
+    held = {"board": "b1", "test": "", "owner": "ann", "reason": "RJ45 socket is worn out", "since": "2026-11-30"}
+    assert json.loads((tmp_path / "out.json").read_text()) == {"file": str(file), "released": [held]}
     assert said == "released: b1 is in quarantine since 2026-11-30 (ann): RJ45 socket is worn out\n"
     assert file.read_text() == "# kept by hand\n\n" + FILE[FILE.index("  [[quarantine]]") :]
     assert board("release", "--test", "*::test_burst*")[0] == 0

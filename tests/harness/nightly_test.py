@@ -83,9 +83,20 @@ def test_a_board_that_does_not_answer_is_told_and_the_others_are_tested(night):
 
 
 def test_without_names_all_boards_of_the_inventory_are_meant(night):
-    code, document, said = night()
+    file = night.out.with_name("night.json")
+    code, document, said = night(extra=("--json", file))
     assert code == 5
     (failure,) = document["failures"]
+    came_of_it = json.loads(file.read_text())
+    (b1,) = came_of_it.pop("boards")
+    assert "Connection refused" in b1.pop("why")
+    assert b1 == {"name": "b1", "well": False, "check_code": 5, "tests_code": None, "quarantine": None}
+    assert came_of_it == {
+        **{name: document[name] for name in ("verdict", "headline", "sentences")},
+        "exit_code": 5,
+        "run": document["run"]["id"],
+        "report": str(night.out / "index.html"),
+    }
     assert failure["name"] == "b1" and "Connection refused" in failure["message"]
     assert failure["repeat"][0].startswith("wizloop board check b1")
 
@@ -94,8 +105,11 @@ def test_a_board_in_quarantine_is_left_out_and_named(night, tmp_path):
     (tmp_path / "quarantine.toml").write_text(
         '[[quarantine]]\nboard = "b1"\nowner = "ann"\nreason = "RJ45 socket is worn out"\nsince = 2026-11-30\n'
     )
-    code, document, said = night()
+    file = night.out.with_name("night.json")
+    code, document, said = night(extra=("--json", file))
     assert (code, document["verdict"], document["failures"]) == (4, "grey", [])
+    (b1,) = json.loads(file.read_text())["boards"]
+    assert (b1["well"], b1["check_code"], b1["quarantine"]["owner"]) == (False, None, "ann")
     entry = "b1 is in quarantine since 2026-11-30 (ann): RJ45 socket is worn out"
     assert {"light": "yellow", "text": entry, "place": "tests"} in document["sentences"]
     assert f"\n  {entry}\n" in said and "check b1" not in said

@@ -6,6 +6,8 @@ import resource
 from contextlib import contextmanager
 
 import pytest
+import typer
+from wizloop.cli import app
 
 
 @pytest.mark.parametrize("options", [("--pcap", "--trace"), ("--pcap", "--json"), ("--trace", "--json")])
@@ -99,3 +101,21 @@ def test_a_pipe_is_written_in_place(fake, wizloop, place):
     assert json.loads(os.read(reader, 1 << 16))["boards"]
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_every_command_writes_json():
+    """Two are programs of their own, and a report always has its twin."""
+
+    def commands(group, names=()):
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                yield from commands(command, (*names, name))
+            else:
+                yield " ".join((*names, name)), command
+
+    without = {
+        name
+        for name, command in commands(typer.main.get_command(app))
+        if not any("--json" in parameter.opts for parameter in command.params)
+    }
+    assert without == {"report", "serve", "peer"}

@@ -195,7 +195,7 @@ def test_opening_the_console_resets_a_board_that_wants_it(tmp_path: Path) -> Non
             assert "ip=10.1.2.3" not in ask(port, "net")
 
 
-def test_power_reset_and_cable_by_the_control_port() -> None:
+def test_power_reset_and_cable_by_the_control_port(tmp_path: Path) -> None:
     with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--control", "127.0.0.1:0") as served:
         with Line.connect(served.board()["tcp"]) as console:
             assert " up=1 " in console.ask("link wait_ms=5000", 1)
@@ -218,10 +218,18 @@ def test_power_reset_and_cable_by_the_control_port() -> None:
             assert console.ask("hello", 7).startswith("#7 ok")
         done = subprocess.run([*WIZLOOP, "control", served.control, "status"], capture_output=True, text=True, timeout=SECONDS)
         assert done.returncode == 0 and done.stdout.startswith(f"ok board={BOARD} power=on firmware=running cable=in")
-        for command, code, said in (("fly", 2, "err unknown fly"), ("off nosuch", 4, "err no-board nosuch; expected one of")):
-            words = [*WIZLOOP, "control", served.control, *command.split()]
-            failed = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
-            assert (failed.returncode, failed.stdout.startswith(said)) == (code, True)
+        for command, code, said in (
+            (f"status {BOARD}", 0, f"ok board={BOARD} power=on"),
+            ("fly", 2, "err unknown fly"),
+            ("off nosuch", 4, "err no-board nosuch; expected one of"),
+        ):
+            words = [*WIZLOOP, "control", served.control, *command.split(), "--json", str(tmp_path / "answer.json")]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
+            assert (done.returncode, done.stdout.startswith(said)) == (code, True)
+            document = json.loads((tmp_path / "answer.json").read_text())
+            fields = document.pop("fields")
+            assert document == {"command": command, "answer": done.stdout.strip(), "exit_code": code}
+            assert (fields.get("board"), fields.get("power")) == ((BOARD, "on") if code == 0 else (None, None))
 
 
 def test_two_boards_talk_over_their_switch() -> None:
@@ -244,8 +252,8 @@ def test_two_boards_talk_over_their_switch() -> None:
 
 def test_one_that_fails_to_start_leaves_the_ready_file_of_the_other_alone(tmp_path: Path) -> None:
     file = tmp_path / "ready.json"
-    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--ready-file", str(file)) as served:
-        second = refused("--board", BOARD, "--tcp", served.board()["tcp"], "--ready-file", str(file))
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--json", str(file)) as served:
+        second = refused("--board", BOARD, "--tcp", served.board()["tcp"], "--json", str(file))
         assert second.returncode == 5 and "in use" in second.stderr
         assert json.loads(file.read_text())["pid"] == served.process.pid
 
@@ -300,7 +308,7 @@ def test_client_that_never_reads_holds_up_nobody() -> None:
 
 def test_ready_file_says_where_everything_is(tmp_path: Path) -> None:
     file = tmp_path / "ready.json"
-    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--control", "127.0.0.1:0", "--ready-file", str(file)) as served:
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--control", "127.0.0.1:0", "--json", str(file)) as served:
         ready = json.loads(file.read_text())
         assert ready["pid"] == served.process.pid
         assert ready["control"] == served.control

@@ -8,7 +8,7 @@ import json as json_text
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -19,7 +19,7 @@ from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 
 if TYPE_CHECKING:
     from wizloop.dut.address import Address
-    from wizloop.dut.inventory import Inventory
+    from wizloop.dut.inventory import Board, Inventory
     from wizloop.dut.quarantine import Quarantine
 
 app = typer.Typer(
@@ -52,23 +52,28 @@ def list_boards(inventory: InventoryOption = None, json: JsonOption = None) -> N
     loaded, held = _boards_and_quarantine(inventory)
     rows = []
     for board in loaded.boards:
-        around = board.surroundings
-        has = {
-            "power": around.power,
-            "reset": around.button,
-            "cable": around.cable,
-            "host_ip": around.host_ip,
-            "inbound": around.reachable or around.forwards,
-        }
-        offered = [name for name, there in has.items() if there]
         entry = held.of_board(board.name)
-        row = {"name": board.name, "address": str(board.address), "profile": board.profile, "has": offered}
+        row = _row(board)
         rows.append({**row, "quarantine": entry and entry.to_json()})
-        words = [board.name, str(board.address), f"as {board.profile}" if board.profile else "", ", ".join(offered)]
+        profile = f"as {board.profile}" if board.profile else ""
+        words = [board.name, str(board.address), profile, ", ".join(row["has"])]
         _print("  ".join([*filter(None, words), *([entry.said] if entry else [])]))
     _print(f"{len(rows)} boards in {loaded.file}" + ("" if loaded.file.exists() else ", which does not exist yet"))
     if json is not None:
         output.write_json(json, {"file": str(loaded.file), "boards": rows})
+
+
+def _row(board: Board) -> dict[str, Any]:
+    around = board.surroundings
+    has = {
+        "power": around.power,
+        "reset": around.button,
+        "cable": around.cable,
+        "host_ip": around.host_ip,
+        "inbound": around.reachable or around.forwards,
+    }
+    offered = [name for name, there in has.items() if there]
+    return {"name": board.name, "address": str(board.address), "profile": board.profile, "has": offered}
 
 
 @app.command("check")
@@ -151,6 +156,7 @@ def release(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="The board, as it is written there.")] = "",
     test: TestOption = "",
     inventory: InventoryOption = None,
+    json: JsonOption = None,
 ) -> None:
     """Take a board or tests out of quarantine. `wizloop test -- --verify-quarantine` says what is ready for it."""
     from wizloop.dut import quarantine
@@ -164,6 +170,8 @@ def release(
         raise NothingMeasured(f"not in {file}, where there is\n  {there}")
     for entry in released:
         _print(f"released: {entry}")
+    if json is not None:
+        output.write_json(json, {"file": str(file), "released": [entry.to_json() for entry in released]})
 
 
 def _quarantine_of(inventory: Path | None, name: str = "") -> tuple[Path, Quarantine]:
@@ -201,6 +209,7 @@ def add(
     ] = "",
     host_ip: Annotated[str, typer.Option(metavar="IP", help="By which the board reaches this machine.")] = "",
     inventory: InventoryOption = None,
+    json: JsonOption = None,
 ) -> None:
     """Find a board that runs the agent, and write its entry: under a name of its port that stays."""
     from wizloop.dut import inventory as inventories
@@ -216,10 +225,12 @@ def add(
         entry += f"{key} = {json_text.dumps(value)}\n" if value else ""
     before = loaded.file.read_text(encoding="utf-8") if loaded.file.exists() else ""
     text = before + ("\n" if before else "") + entry
-    inventories.parse(text, loaded.file)  # what is written can be read
+    written = inventories.parse(text, loaded.file).find(name)  # what is written can be read
     loaded.file.parent.mkdir(parents=True, exist_ok=True)
     loaded.file.write_text(text, encoding="utf-8")
     _print(f"added {name}: {found}" + (f", as {profile}" if profile else "") + f", to {loaded.file}")
+    if json is not None:
+        output.write_json(json, {"file": str(loaded.file), "board": _row(written)})
 
 
 def _asked(text: str) -> tuple[Address, str]:

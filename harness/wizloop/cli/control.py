@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import json as json_text
 import os
 import socket
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from wizloop.cli import output
 from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 from wizloop.host_port import split_host_port
 
@@ -23,17 +24,23 @@ EXIT_CODES = {
 
 
 def control(
-    where: Annotated[str, typer.Argument(help="HOST:PORT of its control port, or the file of its --ready-file.")],
+    where: Annotated[str, typer.Argument(help="HOST:PORT of its control port, or the file that `serve --json` wrote.")],
     command: Annotated[list[str], typer.Argument(help="off, on, reset, unplug, replug, release, status, list or help.")],
     token_file: Annotated[Path | None, typer.Option(help="The token; or set WIZLOOP_TOKEN.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the answer as JSON too.")] = None,
 ) -> None:
     """Switch a served board: `wizloop control 127.0.0.1:7000 off [BOARD]`. Prints the answer.
 
     Exit code 2: it does not know this command; 4: it has no such board; 5: it could not be done.
     """
-    answer = ask(*address(where), " ".join(command), token(token_file))
+    asked = " ".join(command)
+    answer = ask(*address(where), asked, token(token_file))
     print(answer)
-    raise typer.Exit(exit_code(answer))
+    code = exit_code(answer)
+    if json is not None:
+        fields = dict(word.split("=", 1) for word in answer.split() if code == 0 and "=" in word)
+        output.write_json(json, {"command": asked, "answer": answer, "fields": fields, "exit_code": code})
+    raise typer.Exit(code)
 
 
 def exit_code(answer: str) -> int:
@@ -44,12 +51,12 @@ def exit_code(answer: str) -> int:
 def address(where: str) -> tuple[str, int]:
     if Path(where).is_file():
         try:
-            where = json.loads(Path(where).read_text())["control"]
+            where = json_text.loads(Path(where).read_text())["control"]
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{where} names no control port: was `wizloop serve` given --control?") from error
     host, port = split_host_port(where) or ("", 0)
     if port == 0:
-        raise UsageError(f"'{where}' is no control port, expected HOST:PORT or the file of --ready-file")
+        raise UsageError(f"'{where}' is no control port, expected HOST:PORT or the file that `wizloop serve --json` wrote")
     return host or "127.0.0.1", port
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wizloop.cli import compare
+from wizloop.cli import compare, output
 from wizloop.cli.recording import DatabaseOption
 from wizloop.errors import NothingMeasured
 
@@ -30,6 +30,7 @@ def nightly(
     max_noise: compare.MaxNoiseOption = 20.0,
     minutes: Annotated[float, typer.Option(min=0.01, help="How long the tests of one board may take.")] = 60.0,
     host_figures: Annotated[bool, typer.Option(help="Simulate the published figures, too.")] = True,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what came of it as JSON too.")] = None,
     database: DatabaseOption = None,
 ) -> None:
     """Check boards, test and measure all of them at once, compare, and write a page; what follows -- is for pytest.
@@ -64,4 +65,7 @@ def nightly(
         host_figures=host_figures,
         pytest=tuple(context.args),
     )
-    raise typer.Exit(job.run(plan, lambda line: print(line, flush=True)))
+    came_of_it = job.run(plan, lambda line: print(line, flush=True))
+    if json is not None:
+        output.write_json(json, came_of_it)
+    raise typer.Exit(came_of_it["exit_code"])

@@ -54,7 +54,7 @@ TEST(Rack, LeavesTheReadyFileOfAnotherOneAlone) {
   {
     const std::string name = file.string();
     Rack rack{
-        parse_serve_options(std::vector<std::string_view>{"--board", "no/such.toml", "--ready-file", name}).value(),
+        parse_serve_options(std::vector<std::string_view>{"--board", "no/such.toml", "--json", name}).value(),
         [](const std::string&) {}};
     EXPECT_TRUE(rack.set_up());
   }

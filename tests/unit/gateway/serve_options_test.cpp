@@ -36,7 +36,7 @@ TEST(ServeOptions, TellBoardsOfOneFileApart) {
 
 TEST(ServeOptions, OfAllStandAnywhere) {
   const auto options = parse({"--speed", "2.5", "--board", "a.toml", "--seed", "7", "--control", "localhost:0", "--net",
-                              "none", "--token-file", "t", "--ready-file", "r"})
+                              "none", "--token-file", "t", "--json", "r"})
                            .value();
   EXPECT_EQ(options.speed, 2.5);
   EXPECT_EQ(options.seed, 7);
@@ -79,7 +79,7 @@ TEST(ServeOptions, SayWhatWasExpected) {
 
 TEST(ServeOptions, AskForHelpWithoutABoard) {
   EXPECT_TRUE(parse({"--help"}).value().help);
-  for (const auto* option : {"--board", "--serial", "--net", "--ready-file"}) {
+  for (const auto* option : {"--board", "--serial", "--net", "--json"}) {
     EXPECT_THAT(std::string{serve_help()}, testing::HasSubstr(option));
   }
 }
