@@ -19,8 +19,8 @@ bool bit_of(std::uint8_t byte, int bit) { return (byte >> (bits_per_byte - 1 - b
 }  // namespace
 
 PinProbe::PinProbe(EventQueue& queue, chip::Chip& chip, chip::SpiTarget& target, std::unique_ptr<WaveFile> file,
-                   WaveWindow window)
-    : queue_{queue}, target_{target}, wave_{std::move(file), window}, drawn_{queue.now()} {
+                   WaveWindow window, chip::SpiPins* pins)
+    : queue_{queue}, target_{target}, pins_{pins}, wave_{std::move(file), window}, drawn_{queue.now()} {
   if (!chip.intn()) add(queue_.now(), PinWave::INTn, false);
   chip.add_witness(*this);
 }
@@ -54,20 +54,27 @@ void PinProbe::select() {
   if (interrupted_ != nullptr && *interrupted_) throw RunInterrupted{};
   const chip::PinTiming timing = bus_->timing();
   Instant falls = queue_.now();
-  if (changes_on_leading_edge(timing.mode)) falls -= std::min<Duration>(limits::select_setup, timing.select);
+  if (in_byte_) {
+    falls = byte_.at(2 * bit_) + timing.sclk.periods(1) / 4;  // lost and back again within a byte
+  } else if (changes_on_leading_edge(timing.mode)) {
+    falls -= std::min<Duration>(limits::select_setup, timing.select);
+  }
   target_.select();
   selected_ = true;
-  add(falls, PinWave::SCLK, idles_high(timing.mode));
+  bits_in_ = 0;
+  if (!in_byte_) add(falls, PinWave::SCLK, idles_high(timing.mode));
   add(falls, PinWave::SCSn, false);
-  add(falls, PinWave::MISO, bit_of(target_.next_miso(), 0));
-  draw_until(queue_.now());
+  add(falls, PinWave::MISO, miso_level());
+  if (!in_byte_) draw_until(queue_.now());
 }
 
 void PinProbe::end_select(Duration cost) {
   if (!selected_) return;
   selected_ = false;
+  bits_in_ = 0;
   const Instant now = queue_.now();
-  const Instant rises = std::clamp<Instant>(last_clock_ + limits::select_hold, now, now + cost);
+  const Instant rises =
+      in_byte_ ? byte_.at(2 * bit_) : std::clamp<Instant>(last_clock_ + limits::select_hold, now, now + cost);
   add(rises, PinWave::SCSn, true);
   add(rises, PinWave::MISO, false, /*driven=*/false);
 }
@@ -75,29 +82,110 @@ void PinProbe::end_select(Duration cost) {
 void PinProbe::deselect() {
   target_.deselect();
   end_select(bus_->timing().deselect);
-  draw_until(queue_.now());
+  if (!in_byte_) draw_until(queue_.now());
+}
+
+Instant PinProbe::Byte::at(int half_period) const {
+  return end - half_periods.periods(2 * bits_per_byte - half_period);
+}
+
+void PinProbe::note_byte() {
+  const chip::PinTiming timing = bus_->timing();
+  byte_ = {.end = queue_.now(),
+           .half_periods = Frequency{2 * timing.sclk.hz()},
+           .idle_high = idles_high(timing.mode),
+           .first_edge = changes_on_leading_edge(timing.mode) ? 0 : 1};
+}
+
+void PinProbe::draw_bit(int bit, bool mosi, bool miso) {
+  add(byte_.at(2 * bit), PinWave::MOSI, mosi);
+  if (selected_) add(byte_.at(2 * bit), PinWave::MISO, miso);
+}
+
+void PinProbe::draw_edges(int bit) {
+  const int first = 2 * bit + byte_.first_edge;
+  add(byte_.at(first), PinWave::SCLK, !byte_.idle_high);
+  add(byte_.at(first + 1), PinWave::SCLK, byte_.idle_high);
+  last_clock_ = byte_.at(first + 1);
+}
+
+// What the next byte begins with is there where this one ends with the edge that moves it.
+void PinProbe::draw_end() {
+  if (selected_ && byte_.first_edge == 1) add(byte_.end, PinWave::MISO, miso_level());
+  draw_until(byte_.end);
 }
 
 std::uint8_t PinProbe::exchange(std::uint8_t mosi) {
-  const chip::PinTiming timing = bus_->timing();
-  const bool idle_high = idles_high(timing.mode);
-  const int first_edge = changes_on_leading_edge(timing.mode) ? 0 : 1;
-  const Frequency half_periods{2 * timing.sclk.hz()};
-  const Instant end = queue_.now();
-  const auto at = [&](int half_period) { return end - half_periods.periods(2 * bits_per_byte - half_period); };
-
+  note_byte();
   const std::uint8_t miso = target_.exchange(mosi);
   for (int bit = 0; bit < bits_per_byte; ++bit) {
-    add(at(2 * bit), PinWave::MOSI, bit_of(mosi, bit));
-    if (selected_) add(at(2 * bit), PinWave::MISO, bit_of(miso, bit));
-    add(at(2 * bit + first_edge), PinWave::SCLK, !idle_high);
-    add(at(2 * bit + first_edge + 1), PinWave::SCLK, idle_high);
+    draw_bit(bit, bit_of(mosi, bit), bit_of(miso, bit));
+    draw_edges(bit);
   }
-  if (selected_ && first_edge == 1) add(end, PinWave::MISO, bit_of(target_.next_miso(), 0));
-  last_clock_ = at(2 * (bits_per_byte - 1) + first_edge + 1);
-  draw_until(end);
-  if (selected_) wave_.on_byte(end, mosi, miso);
+  draw_end();
+  if (selected_) wave_.on_byte(byte_.end, mosi, miso);
   return miso;
+}
+
+// Bit by bit ---------------------------------------------------------------------------------------------------------
+
+// A front that takes whole bytes is given each when its last bit is in.
+bool PinProbe::miso_level() const { return bit_of(target_.next_miso(), bits_in_); }
+
+void PinProbe::begin_byte() {
+  note_byte();
+  in_byte_ = true;
+  bit_ = 0;
+  if (pins_ != nullptr) pins_->begin_byte();
+}
+
+bool PinProbe::clock_bit(int bit, bool mosi) {
+  bit_ = bits_per_byte - 1 - bit;
+  mosi_ = mosi;
+  bool miso = selected_ && miso_level();
+  if (pins_ != nullptr) miso = pins_->clock_bit(bit, mosi);
+  draw_bit(bit_, mosi, miso);
+  draw_edges(bit_);
+  shift(mosi, miso);
+  return miso;
+}
+
+// A spike of a quarter of the second half period.
+void PinProbe::repeat_edge() {
+  const bool miso = selected_ && miso_level();
+  if (pins_ != nullptr) pins_->repeat_edge();
+  const bool level = byte_.first_edge == 1 ? !byte_.idle_high : byte_.idle_high;
+  const Instant edge = byte_.at(2 * bit_ + 1);
+  const Duration spike = byte_.half_periods.periods(1) / 4;
+  add(edge + spike, PinWave::SCLK, !level);
+  add(edge + 2 * spike, PinWave::SCLK, level);
+  shift(mosi_, miso);
+}
+
+bool PinProbe::miss_bit(int bit) {
+  bit_ = bits_per_byte - 1 - bit;
+  bool miso = selected_ && miso_level();
+  if (pins_ != nullptr) miso = pins_->miss_bit(bit);
+  if (selected_) add(byte_.at(2 * bit_), PinWave::MISO, miso);
+  return miso;
+}
+
+void PinProbe::end_byte() {
+  if (pins_ != nullptr) pins_->end_byte();
+  in_byte_ = false;
+  draw_end();
+  for (const Passed& byte : passed_) wave_.on_byte(byte_.end, byte.mosi, byte.miso);
+  passed_.clear();
+}
+
+void PinProbe::shift(bool mosi, bool miso) {
+  if (!selected_) return;
+  mosi_in_ = static_cast<std::uint8_t>(mosi_in_ << 1 | (mosi ? 1 : 0));
+  miso_out_ = static_cast<std::uint8_t>(miso_out_ << 1 | (miso ? 1 : 0));
+  if (++bits_in_ < bits_per_byte) return;
+  bits_in_ = 0;
+  if (pins_ == nullptr) target_.exchange(mosi_in_);
+  passed_.push_back({mosi_in_, miso_out_});
 }
 
 void PinProbe::exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) {

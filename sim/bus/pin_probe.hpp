@@ -7,7 +7,9 @@
 //   probe.follow(bus);
 //
 // The bus ends a byte with its last edge (mode 0: the eighth falling one) or half a period later (mode 3). A board's
-// file prices select and deselect whole and does not say where in them SCSn moves: it is drawn in the middle.
+// file prices select and deselect whole and does not say where in them SCSn moves: it is drawn in the middle. Wires
+// that break single bits find pins here, in front of either front: what they do to SCSn, SCLK and MOSI is drawn bit by
+// bit.
 #pragma once
 
 #include <atomic>
@@ -26,11 +28,11 @@ namespace wizloop::bus {
 // Thrown out of firmware whose run is told from outside to end: what has been drawn is then closed, and can be read.
 struct RunInterrupted {};
 
-class PinProbe final : public chip::SpiTarget, private chip::PinWitness {
+class PinProbe final : public chip::SpiTarget, public chip::SpiPins, private chip::PinWitness {
  public:
-  // `target` is the chip's, or stands in front of it.
+  // `target` is the chip's, or stands in front of it; `pins` are its pins, where it has single ones.
   PinProbe(EventQueue& queue, chip::Chip& chip, chip::SpiTarget& target, std::unique_ptr<WaveFile> file,
-           WaveWindow window);
+           WaveWindow window, chip::SpiPins* pins = nullptr);
 
   // Another thread, or a signal, sets it: the next frame throws RunInterrupted. It outlives the probe.
   void heed(const std::atomic<bool>& interrupted) { interrupted_ = &interrupted; }
@@ -46,6 +48,14 @@ class PinProbe final : public chip::SpiTarget, private chip::PinWitness {
   // Each byte is drawn at its own instant.
   std::size_t quiet_bytes() const override { return 0; }
   void exchange_quiet(const std::uint8_t* mosi, std::uint8_t* miso, std::size_t count) override;
+
+  void set_timing(const chip::PinTiming&) override {}  // the bus that it follows has it
+  void begin_byte() override;
+  bool clock_bit(int bit, bool mosi) override;
+  void repeat_edge() override;
+  bool miss_bit(int bit) override;
+  void end_byte() override;
+  chip::PinLimits broken_limits() const override { return {}; }
 
   // Once, at the end of the run. The first thing that went wrong, if anything did.
   std::optional<Error> close();
@@ -65,6 +75,22 @@ class PinProbe final : public chip::SpiTarget, private chip::PinWitness {
   void on_select_let_go() override;
   void on_intn(bool high) override;
 
+  // The byte whose eight periods of SCLK end now, and its half periods from 0 on.
+  struct Byte {
+    Instant end{};
+    Frequency half_periods{1};
+    bool idle_high = false;
+    int first_edge = 0;  // the half period that it begins
+
+    Instant at(int half_period) const;
+  };
+
+  void note_byte();
+  void draw_bit(int bit, bool mosi, bool miso);
+  void draw_edges(int bit);
+  void draw_end();
+  bool miso_level() const;
+  void shift(bool mosi, bool miso);
   void add(Instant at, PinWave::Pin pin, bool high, bool driven = true);
   // SCSn rises, with its cost yet to come.
   void end_select(Duration cost);
@@ -73,6 +99,7 @@ class PinProbe final : public chip::SpiTarget, private chip::PinWitness {
 
   EventQueue& queue_;
   chip::SpiTarget& target_;
+  chip::SpiPins* pins_;
   PinWave wave_;
   const SpiBus* bus_ = nullptr;
   const std::atomic<bool>* interrupted_ = nullptr;
@@ -80,6 +107,19 @@ class PinProbe final : public chip::SpiTarget, private chip::PinWitness {
   Instant drawn_{};
   Instant last_clock_{};  // edge
   bool selected_ = false;
+
+  Byte byte_;
+  bool in_byte_ = false;  // bit by bit
+  int bit_ = 0;           // the first is 0
+  bool mosi_ = false;
+  // What the chip has of its byte, and those that it has got since the last one of the host's ended.
+  std::uint8_t mosi_in_ = 0;
+  std::uint8_t miso_out_ = 0;
+  int bits_in_ = 0;
+  struct Passed {
+    std::uint8_t mosi, miso;
+  };
+  std::vector<Passed> passed_;
 };
 
 }  // namespace wizloop::bus

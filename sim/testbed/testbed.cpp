@@ -193,10 +193,11 @@ std::optional<Error> Testbed::build_far_end() {
 
 void Testbed::build_bus() {
   chip::SpiTarget& pins = recorder_ ? static_cast<chip::SpiTarget&>(*recorder_) : chip_->spi();
-  if (wave_file_) probe_.emplace(queue_, *chip_, pins, std::move(wave_file_), setup_.wave->window);
+  // Whoever writes down bytes takes whole ones, so in front of it the wires break theirs without the pins.
+  chip::SpiPins* edges = recorder_ ? nullptr : front_.get();
+  if (wave_file_) probe_.emplace(queue_, *chip_, pins, std::move(wave_file_), setup_.wave->window, edges);
   chip::SpiTarget& drawn = probe_ ? static_cast<chip::SpiTarget&>(*probe_) : pins;
-  // Whoever writes down bytes takes whole ones, so in front of them the wires break theirs without the pins.
-  chip::SpiPins* const edges = recorder_ || probe_ ? nullptr : front_.get();
+  if (probe_) edges = &*probe_;
   if (bus::FaultySpi::wanted(*faults_)) faulty_spi_.emplace(*chip_, drawn, *faults_, edges);
   chip::SpiTarget& target = faulty_spi_ ? *faulty_spi_ : drawn;
   pins_ = &target;

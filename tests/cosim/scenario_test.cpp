@@ -252,7 +252,7 @@ class SpiFaultTest : public testing::TestWithParam<PlannedFault> {};
 TEST_P(SpiFaultTest, HasTheSameFindingsOnBothFrontsAndWhereTheyAreDrawn) {
   for (const char* mode : {"0", "3"}) {
     const Session cpp = session_on("cpp", GetParam(), mode);
-    for (const auto& [front, is_drawn] : {std::pair{"rtl", false}, {"both", false}, {"both", true}}) {
+    for (const auto& [front, is_drawn] : {std::pair{"rtl", false}, {"both", false}, {"both", true}, {"cpp", true}}) {
       const Session other = session_on(front, GetParam(), mode, is_drawn);
       EXPECT_EQ(other.difference, "");
       EXPECT_EQ(other.miso, cpp.miso) << front;

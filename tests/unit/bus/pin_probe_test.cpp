@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/bus/faulty_spi.hpp"
 #include "tests/support/test_board.hpp"
 
 namespace wizloop::bus {
@@ -206,6 +208,76 @@ TEST_F(PinProbeTest, ClocksOutsideOfAFrameLeaveMisoAlone) {
   EXPECT_EQ(of(PinWave::SCLK).size(), 16U);
   EXPECT_THAT(of(PinWave::MISO), IsEmpty());
   EXPECT_THAT(of(name), IsEmpty());
+}
+
+// Wires in front of the probe that break the second byte of a read of VERSIONR, from 1400 ns on.
+class BrokenWiresTest : public PinProbeTest {
+ protected:
+  explicit BrokenWiresTest(int spi_mode = 0) : PinProbeTest{spi_mode} {}
+
+  std::size_t rises_of_sclk() {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(of(PinWave::SCLK), [](const std::string& change) { return change.ends_with(":1"); }));
+  }
+  std::uint8_t read_over(const char* fault, const char* how) {
+    EXPECT_TRUE(plan.add(fault, how));
+    Faults faults{plan, board.queue, board.random, board.trace};
+    FaultySpi wires{board.chip, probe, faults, &probe};
+    SpiBus faulty{board.queue, budget, wires, profile, board.findings, *this};
+    probe.follow(faulty);
+    faulty.select();
+    for (const int mosi : {0x00, 0x39, 0x00}) faulty.exchange(static_cast<std::uint8_t>(mosi));
+    const std::uint8_t value = faulty.exchange(0x00);
+    faulty.deselect();
+    probe.follow(bus);
+    return value;
+  }
+
+  FaultPlan plan;
+};
+
+class BrokenWiresInMode3 : public BrokenWiresTest {
+ protected:
+  BrokenWiresInMode3() : BrokenWiresTest{3} {}
+};
+
+TEST_F(BrokenWiresTest, AClockThatIsMissedIsNotDrawnAndBytesEndABitLate) {
+  read_over("spi_clock_missed", "nth=2,bit=7");
+  EXPECT_EQ(rises_of_sclk(), 31U);
+  EXPECT_EQ(of(PinWave::SCLK)[16], "1550:1");  // and not 1450
+  EXPECT_THAT(of(data), IsEmpty());            // the fourth byte is a bit short
+}
+
+TEST_F(BrokenWiresInMode3, AClockThatIsMissedIsNotDrawnEither) {
+  read_over("spi_clock_missed", "nth=2,bit=7");
+  EXPECT_EQ(rises_of_sclk(), 31U);
+}
+
+TEST_F(BrokenWiresTest, AnExtraClockIsASpikeBehindItsEdge) {
+  read_over("spi_clock_extra", "nth=2,bit=7");
+  EXPECT_EQ(rises_of_sclk(), 33U);
+  const std::vector<std::string> spike(of(PinWave::SCLK).begin() + 16, of(PinWave::SCLK).begin() + 20);
+  EXPECT_THAT(spike, ElementsAre("1450:1", "1462:0", "1475:1", "1500:0"));
+}
+
+TEST_F(BrokenWiresTest, AFlippedBitIsDrawnWhereItIs) {
+  read_over("spi_flip", "nth=2,bit=7,line=mosi");
+  EXPECT_EQ(of(PinWave::MOSI)[0], "1400:1");  // 0xB9
+  EXPECT_EQ(of(PinWave::MOSI)[1], "1500:0");
+  EXPECT_EQ(of(offset)[0], "3200:00B9");
+}
+
+TEST_F(BrokenWiresTest, ASelectThatIsLostRisesInTheFrame) {
+  read_over("spi_select_lost", "nth=2");
+  EXPECT_THAT(of(PinWave::SCSn), ElementsAre("400:0", "1400:1"));
+  EXPECT_EQ(rises_of_sclk(), 32U);
+  EXPECT_EQ(of(PinWave::MISO).back(), "1400:z");
+}
+
+TEST_F(BrokenWiresTest, ASelectThatComesBackFallsAQuarterOfAPeriodLater) {
+  read_over("spi_select_lost", "nth=2,back=yes");
+  EXPECT_THAT(of(PinWave::SCSn), ElementsAre("400:0", "1400:1", "1425:0", "4400:1"));
+  EXPECT_EQ(of(offset)[0], "4200:3900");  // 39 00 00 is a header now
 }
 
 }  // namespace
