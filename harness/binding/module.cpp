@@ -199,10 +199,12 @@ nb::dict run(std::string scenario, std::filesystem::path board_file, std::string
   return dict_of("scenario", result.scenario, "board", result.board, "path", result.path, "library", result.library,
                  "seed", result.seed, "parameters", result.parameters, "figures", figures, "budget_ps", budget,
                  "measured_ps", result.measured.count(), "virtual_ps", result.virtual_time.count(), "spi_bytes",
-                 result.spi_bytes, "frames_on_wire", result.frames_on_wire, "findings",
-                 dicts_of(result.findings, result.announced), "unannounced", result.unannounced, "assumptions",
-                 assumptions, "faults", struck, "fingerprint", fmt::format("{:016x}", result.fingerprint),
-                 "supply_current_ma", result.supply_current_ma, "wave_cut_ps", wave_cut_ps, "failure", result.failure);
+                 result.spi_bytes, "frames_on_wire", result.frames_on_wire, "sends", result.sends, "send_bytes",
+                 result.send_bytes, "rx_bytes_read", result.rx_bytes_read, "rx_bytes_taken", result.rx_bytes_taken,
+                 "findings", dicts_of(result.findings, result.announced), "unannounced", result.unannounced,
+                 "assumptions", assumptions, "faults", struck, "fingerprint",
+                 fmt::format("{:016x}", result.fingerprint), "supply_current_ma", result.supply_current_ma,
+                 "wave_cut_ps", wave_cut_ps, "failure", result.failure);
 }
 
 Result<testbed::Replay> replay_on_board(testbed::TranscriptReader& transcript, const std::string& dut) {

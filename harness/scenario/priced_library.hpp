@@ -2,6 +2,8 @@
 // under the eyes of a watchdog. Between two calls the host may start anew, if the run plans it.
 #pragma once
 
+#include <cstdint>
+
 #include "drivers/patterns/socket_library.hpp"
 #include "sim/bus/spi_bus.hpp"
 #include "sim/core/fault.hpp"
@@ -18,9 +20,10 @@ struct HostRestarts {
 
 class PricedLibrary final : public patterns::SocketLibrary {
  public:
-  // `restart` is null unless planned.
-  PricedLibrary(patterns::SocketLibrary& library, bus::SpiBus& bus, Duration call, FaultPoint* restart)
-      : library_{library}, bus_{bus}, call_{call}, restart_{restart} {}
+  // `restart` is null unless planned. `taken` counts the bytes that reads have handed to the program.
+  PricedLibrary(patterns::SocketLibrary& library, bus::SpiBus& bus, Duration call, FaultPoint* restart,
+                std::uint64_t& taken)
+      : library_{library}, bus_{bus}, call_{call}, restart_{restart}, taken_{taken} {}
 
   bool begin(const patterns::NetConfig& config) override { return priced().begin(config); }
   bool tcp_connect(const patterns::Endpoint& peer, std::uint16_t local_port) override {
@@ -32,14 +35,18 @@ class PricedLibrary final : public patterns::SocketLibrary {
     return priced().tcp_write(data, count);
   }
   std::uint16_t tcp_available() override { return priced().tcp_available(); }
-  std::uint16_t tcp_read(std::uint8_t* data, std::uint16_t count) override { return priced().tcp_read(data, count); }
+  std::uint16_t tcp_read(std::uint8_t* data, std::uint16_t count) override {
+    return take(priced().tcp_read(data, count));
+  }
   void tcp_stop() override { priced().tcp_stop(); }
   bool udp_open(std::uint16_t local_port) override { return priced().udp_open(local_port); }
   bool udp_send(const patterns::Endpoint& to, const std::uint8_t* data, std::uint16_t count) override {
     return priced().udp_send(to, data, count);
   }
   std::uint16_t udp_parse() override { return priced().udp_parse(); }
-  std::uint16_t udp_read(std::uint8_t* data, std::uint16_t count) override { return priced().udp_read(data, count); }
+  std::uint16_t udp_read(std::uint8_t* data, std::uint16_t count) override {
+    return take(priced().udp_read(data, count));
+  }
 
  private:
   patterns::SocketLibrary& priced() {
@@ -49,10 +56,16 @@ class PricedLibrary final : public patterns::SocketLibrary {
     return library_;
   }
 
+  std::uint16_t take(std::uint16_t bytes) {
+    taken_ += bytes;
+    return bytes;
+  }
+
   patterns::SocketLibrary& library_;
   bus::SpiBus& bus_;
   Duration call_;
   FaultPoint* restart_;
+  std::uint64_t& taken_;
 };
 
 }  // namespace wizloop::scenario

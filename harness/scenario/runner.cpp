@@ -247,6 +247,11 @@ Result<RunResult> run(const RunRequest& request) {
   result.virtual_time = world.now().time_since_epoch();
   result.spi_bytes = world.bus().bytes();
   result.frames_on_wire = world.frames_on_wire();
+  const chip::BufferUse& use = world.testbed().chip().buffer_use();
+  result.sends = use.sends;
+  result.send_bytes = use.send_bytes;
+  result.rx_bytes_read = use.rx_bytes_read;
+  result.rx_bytes_taken = world.bytes_taken();
   const Findings& findings = world.testbed().findings();
   result.findings = findings.all();
   result.announced = announcements(findings);

@@ -75,6 +75,10 @@ struct RunResult {
   Duration virtual_time{};  // of the whole run
   std::uint64_t spi_bytes = 0;
   std::uint64_t frames_on_wire = 0;
+  std::uint64_t sends = 0;  // SEND commands, and the bytes that they sent
+  std::uint64_t send_bytes = 0;
+  std::uint64_t rx_bytes_read = 0;   // from the RX memory, by SPI
+  std::uint64_t rx_bytes_taken = 0;  // by the program, as payload; the library read the others for itself or nobody
   std::vector<Finding> findings;
   std::vector<Announcement> announced;     // those that the findings met
   std::vector<std::string> unannounced;    // ids of the findings that nobody announced; with chip.preset=strict of all

@@ -122,7 +122,7 @@ std::optional<Error> World::build_library(const Setup& setup) {
     WIZ_ASSERT(setup.library == "wizloop");
     library_ = std::make_shared<patterns::WizloopLibrary>(*data_bus_, port_);
   }
-  priced_.emplace(*library_, bed_->bus(), board.call, bed_->fault(Fault::host_restart));
+  priced_.emplace(*library_, bed_->bus(), board.call, bed_->fault(Fault::host_restart), bytes_taken_);
   return std::nullopt;
 }
 

@@ -77,6 +77,8 @@ class World final {
   std::uint64_t frames_on_wire() const;
   // By the chip, because the RX buffer had no room.
   std::uint64_t records_dropped() const { return bed_->chip().records_dropped(); }
+  // By the program, from its library: payload that it asked for and got.
+  std::uint64_t bytes_taken() const { return bytes_taken_; }
   // Flushes captures and traces. The error says which file could not be written.
   std::optional<Error> finish_files() { return bed_->finish_files(); }
 
@@ -95,6 +97,7 @@ class World final {
   std::shared_ptr<patterns::RawDriver> raw_driver_;  // null: the library uses sockets of the chip
   std::shared_ptr<patterns::SocketLibrary> library_;
   std::optional<PricedLibrary> priced_;
+  std::uint64_t bytes_taken_ = 0;
 
   Instant measured_from_{};
   AccountTotals budget_before_;

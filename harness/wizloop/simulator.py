@@ -298,6 +298,10 @@ class Run:
     virtual_ps: int
     spi_bytes: int
     frames_on_wire: int
+    sends: int  # SEND commands
+    send_bytes: int
+    rx_bytes_read: int  # from the chip's RX memory, over SPI
+    rx_bytes_taken: int  # of payload, by the program
     findings: tuple[Finding, ...]
     unannounced: tuple[str, ...]
     assumptions: tuple[Assumption, ...]

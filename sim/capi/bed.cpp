@@ -301,12 +301,16 @@ wizloop_finding Bed::describe(std::size_t index) const {
 Result<std::uint64_t> Bed::counter(std::string_view name) {
   testbed_->bus().settle();
   const net::Link& link = testbed_->link();
+  const chip::BufferUse& use = testbed_->chip().buffer_use();
   std::vector<std::pair<std::string, std::uint64_t>> counters = {
       {"spi_bytes", spi_bytes()},
       {"spi_frames", spi_frames()},
       {"frames_sent", link.counters(net::End::board).transmitted},
       {"frames_received", link.counters(net::End::host).delivered},
       {"records_dropped", testbed_->chip().records_dropped()},
+      {"sends", use.sends},
+      {"send_bytes", use.send_bytes},
+      {"rx_bytes_read", use.rx_bytes_read},
       {"fingerprint", testbed_->fingerprint().value()},
   };
   const AccountTotals& totals = testbed_->budget().totals();

@@ -287,9 +287,9 @@ typedef void (*wizloop_trace_fn)(void *context, const char *line);
 /* The line of text for each event, from within the model: the callback must not call in. NULL: nobody any more. */
 WIZLOOP_API int wizloop_on_trace(wizloop_t *bed, wizloop_trace_fn callback, void *context);
 
-/* "spi_bytes", "spi_frames", "frames_sent", "frames_received", "records_dropped", "fingerprint", and the accounts of the
- * time budget in ns: "spi_clock_ns", "byte_gap_ns", "select_ns", "dma_setup_ns", "cpu_ns", "chip_ns", "wire_ns",
- * "peer_ns", "idle_ns". */
+/* "spi_bytes", "spi_frames", "frames_sent", "frames_received", "records_dropped", "fingerprint"; what went through the
+ * buffers, "sends" (commands), "send_bytes" and "rx_bytes_read"; and the accounts of the time budget in ns:
+ * "spi_clock_ns", "byte_gap_ns", "select_ns", "dma_setup_ns", "cpu_ns", "chip_ns", "wire_ns", "peer_ns", "idle_ns". */
 WIZLOOP_API int wizloop_counter(wizloop_t *bed, const char *name, uint64_t *value);
 /* Findings, budget and fingerprint as text for a person; valid until the next call with this handle. */
 WIZLOOP_API const char *wizloop_report(wizloop_t *bed);

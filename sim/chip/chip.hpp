@@ -89,6 +89,7 @@ class Chip final : public wire::FrameSink,
   // The chip itself is what firmware would be waiting for: a frame in preparation, one in reception, SENDOK on its way.
   bool busy() const { return engine_.busy() || frames_in_reception_ > 0; }
   std::uint64_t records_dropped() const { return engine_.records_dropped(); }
+  const BufferUse& buffer_use() const { return judge_.buffer_use(); }
   double supply_current_ma(bool transmitting) const { return phy_.supply_current_ma(transmitting); }
 
   // For another SPI front than its own, which takes its place before anything is exchanged, and outlives the chip's

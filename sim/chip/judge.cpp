@@ -547,6 +547,8 @@ void Judge::on_send(const Socket& socket, std::uint16_t length, std::uint16_t fr
   Watched& of = watched(socket);
   const bool all_written = of.written.take(socket.tx_wr, length);
   of.last_write_bytes = 0;
+  ++use_.sends;
+  use_.send_bytes += length;
   if (length > free) {
     add(Rule::write_beyond_free,
         fmt::format("S{} Sn_TX_WR advanced by {} with Sn_TX_FSR = {}", socket.number, length, free), &socket);

@@ -22,6 +22,13 @@
 
 namespace wizloop::chip {
 
+// What firmware did with the buffers so far, of all sockets.
+struct BufferUse {
+  std::uint64_t sends = 0;       // SEND and SEND_MAC that were taken
+  std::uint64_t send_bytes = 0;  // by how much they advanced the pointer
+  std::uint64_t rx_bytes_read = 0;
+};
+
 class Judge {
  public:
   explicit Judge(Context& context) : context_{context}, watch_timer_{context.queue} {}
@@ -59,6 +66,7 @@ class Judge {
     on_buffer_data(block, offset, is_write);
   }
   void on_data_ends(std::size_t bytes) {
+    if (access_.reads_rx) use_.rx_bytes_read += bytes;
     if (access_.judged && bytes != 0) on_buffer_data_end(bytes);
   }
 
@@ -86,6 +94,8 @@ class Judge {
   void on_collision(const wire::LinkModes& modes);
   // The link is up in a forced mode, and its other end has the other duplex.
   void on_duplex_mismatch(const wire::LinkModes& modes, std::uint8_t phycfgr);
+
+  const BufferUse& buffer_use() const { return use_; }
 
   // From the network: a connection is up and has set the TX pointers anew; data went into the RX ring, or found no
   // room in it; a datagram was received.
@@ -144,6 +154,7 @@ class Judge {
     bool judged = false;
     bool is_write = false;
     bool into_used = false;  // its first byte went where bytes still had to be sent
+    bool reads_rx = false;
     std::size_t socket = 0;
     std::uint16_t start = 0;
     std::size_t bytes = 0;  // once they are over
@@ -157,6 +168,7 @@ class Judge {
   void on_told_data(Block block, std::uint16_t offset, bool is_write);
   void on_buffer_data(Block block, std::uint16_t offset, bool is_write) {
     access_.judged = access_.is_write = false;
+    access_.reads_rx = block.is_rx_buffer() && !is_write;
     note_progress();
     // The host may read its TX data and use what is not in use as plain memory.
     if (block.is_tx_buffer() != is_write) return;
@@ -210,6 +222,7 @@ class Judge {
   // By Block::row(): in a frame that began then. Kept only while an interrupt is masked, which is what it is for.
   std::array<Instant, 1 + socket_count> accessed_at_{};
   BufferAccess access_;
+  BufferUse use_;
 
   std::array<std::array<Poll, poll_offsets>, 32> polls_{};                     // by BSB and offset
   std::array<std::array<PollBegin, poll_offsets>, 1 + socket_count> began_{};  // by Block::row() and offset

@@ -68,7 +68,7 @@ void Judge::begin_access(const Socket& socket, std::uint16_t offset, bool is_wri
   if (size == 0) return;
   const bool into_used =
       is_write && distance(offset, socket.tx_wr, size) >= size - std::min<std::size_t>(socket.tx_used(), size);
-  access_ = {true, is_write, into_used, static_cast<std::size_t>(socket.number), offset, 0};
+  access_ = {true, is_write, into_used, !is_write, static_cast<std::size_t>(socket.number), offset, 0};
 }
 
 void Judge::on_buffer_data_end(std::size_t bytes) {

@@ -8,7 +8,7 @@ import pytest
 from cases_firmware import Stream
 from wizloop import boards, latency
 from wizloop.chip import Testbed
-from wizloop.cli.run import report, spi_efficiency_pct
+from wizloop.cli.run import report, spi_efficiency_pct, to_json
 from wizloop.simulator import Request, load_board, run_here
 
 pytestmark = pytest.mark.simulator
@@ -45,25 +45,29 @@ def test_B59_one_byte_per_packet(simulator, tmp_path, pieces, sends, bound_mbit_
         for _ in range(pieces):
             spent_ps += firmware.send(bytes(size))
         testbed.advance(0.1)
+        assert (testbed.counter("sends"), testbed.counter("send_bytes")) == (sends, 1000)
     carrying = [payload for payload, _ in segments(tmp_path / "run.pcapng", to_board=False) if payload]
     assert (firmware.sends, len(carrying), sum(carrying)) == (sends, sends, 1000)
     assert len(carrying) * HEADERS == 54 * sends
     assert 0.98 * bound_mbit_s < 8 * 1000 / (spent_ps / 1e6) < 1.001 * bound_mbit_s
 
 
-def test_B59_a_run_says_how_much_of_its_spi_is_payload(simulator):
+def test_B59_a_run_says_how_large_its_sends_are_and_how_much_of_its_spi_is_payload(simulator):
     board = load_board(boards.find("w55rp20"))
     shares = []
-    for write_bytes in ("1", "1000"):
+    for write_bytes, sends in (("1", "1000 SENDs"), ("1000", "1 SEND")):
         parameters = {"total_bytes": "1000", "write_bytes": write_bytes}
         run = run_here(Request("tcp_xmit", board.file, parameters=parameters))
         shares.append(spi_efficiency_pct(run))
-        assert f"{shares[-1]:.1f} % of them payload" in "\n".join(map(str, report(run, board.sclk_hz)))
+        said = list(map(str, report(run, board.sclk_hz)))
+        assert f"{shares[-1]:.1f} % of them payload" in "\n".join(said)
+        assert f"{'bytes per SEND':<18} {write_bytes:>14}, {sends}" in said
+        assert to_json(run, board.sclk_hz)["bytes_per_send"] == int(write_bytes)
     assert shares[0] < 6 and shares[1] > 40
 
 
 def test_B60_skipping_data_by_reading_it(simulator):
-    spent = {}
+    spent, unused = {}, {}
     for how in ("pointer", "reading"):
         with Testbed() as testbed:
             testbed.spi_clock(8 * MHZ)
@@ -81,10 +85,29 @@ def test_B60_skipping_data_by_reading_it(simulator):
             spent[how] = (testbed.now_ps - before) / 1e9, testbed.counter("spi_bytes") - bytes_before
             assert firmware.received() == 192
             assert firmware.read(192) == bytes(n & 0xFF for n in range(8000, 8192))
+            unused[how] = testbed.counter("rx_bytes_read") - 192
+    assert unused == {"pointer": 0, "reading": 8000}
     (moved_ms, moved_bytes), (read_ms, read_bytes) = spent["pointer"], spent["reading"]
     assert read_bytes - moved_bytes == 8000 + 3 + 5  # used by nobody, with the headers of the frame and of its pointer
     assert read_ms - moved_ms == pytest.approx(8.0, rel=0.01)
     assert moved_ms < 0.03
+
+
+@pytest.mark.parametrize(
+    ("scenario", "parameters", "unused"),
+    [
+        ("tcp_recv", {"total_bytes": "20000"}, 0),
+        ("udp_recv", {"datagrams": "20", "payload_bytes": "1000", "offered_bps": "1000000"}, 20 * 8),
+    ],
+)
+def test_B60_a_run_says_how_many_bytes_were_read_for_nothing(simulator, scenario, parameters, unused):
+    """Of datagrams the chip's header of each, which the library keeps to itself."""
+    board = load_board(boards.find("w55rp20"))
+    run = run_here(Request(scenario, board.file, parameters=parameters))
+    told = to_json(run, board.sclk_hz)
+    assert (told["rx_bytes_read"], told["rx_bytes_unused"]) == (20_000 + unused, unused)
+    said = f"{'RX bytes read':<18} {20_000 + unused:>14}, {unused} of them not handed to the program"
+    assert said in list(map(str, report(run, board.sclk_hz)))
 
 
 @pytest.mark.parametrize(("wired", "named"), [(True, None), (False, 1000.0)])

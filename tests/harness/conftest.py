@@ -307,6 +307,10 @@ def fake_simulator() -> ModuleType:
             "virtual_ps": total_ps + 1_000_000,
             "spi_bytes": 2051,
             "frames_on_wire": 7,
+            "sends": 4,
+            "send_bytes": 1000,
+            "rx_bytes_read": 1008,
+            "rx_bytes_taken": 1000,
             "findings": finds,
             "unannounced": failing,
             "assumptions": [

@@ -115,6 +115,16 @@ def spi_efficiency_pct(run: Run) -> float | None:
     return 100 * int(payload) / run.spi_bytes if payload and run.spi_bytes else None
 
 
+def bytes_per_send(run: Run) -> float | None:
+    """None: nothing was sent by a socket."""
+    return run.send_bytes / run.sends if run.sends else None
+
+
+def rx_bytes_unused(run: Run) -> int:
+    """The library kept them to itself: headers of datagrams or frames, and what it skipped by reading it."""
+    return run.rx_bytes_read - run.rx_bytes_taken
+
+
 def report(run: Run, sclk_hz: int) -> list[Text]:
     efficiency = spi_efficiency_pct(run)
     lines = [
@@ -126,6 +136,7 @@ def report(run: Run, sclk_hz: int) -> list[Text]:
         Text(
             f"{'SPI bytes':<18} {run.spi_bytes:>14}" + (f", {efficiency:.1f} % of them payload" if efficiency else "")
         ),
+        *_buffers(run),
         Text(f"{'frames on wire':<18} {run.frames_on_wire:>14}"),
         Text(f"{'supply current':<18} {run.supply_current_ma:>14.4g} mA"),
         Text("budget"),
@@ -183,6 +194,17 @@ def _finding(of_rule: list[dict[str, Any]], fails: bool) -> list[Text]:
     for row, text in rows:
         if text:
             lines += output.wrapped(text, output.width(), f"    {row:<11}", indent=15)
+    return lines
+
+
+def _buffers(run: Run) -> list[Text]:
+    """What the chip's memories saw, of a run that used them."""
+    lines = []
+    if (each := bytes_per_send(run)) is not None:
+        lines.append(Text(f"{'bytes per SEND':<18} {each:>14.6g}, {_count(run.sends, 'SEND')}"))
+    if run.rx_bytes_read:
+        unused = f"{rx_bytes_unused(run)} of them not handed to the program"
+        lines.append(Text(f"{'RX bytes read':<18} {run.rx_bytes_read:>14}, {unused}"))
     return lines
 
 
@@ -251,6 +273,10 @@ def to_json(run: Run, sclk_hz: int) -> dict[str, Any]:
         "spi_bytes": run.spi_bytes,
         "spi_efficiency_pct": spi_efficiency_pct(run),
         "frames_on_wire": run.frames_on_wire,
+        "sends": run.sends,
+        "bytes_per_send": bytes_per_send(run),
+        "rx_bytes_read": run.rx_bytes_read,
+        "rx_bytes_unused": rx_bytes_unused(run),
         "supply_current_ma": run.supply_current_ma,
         "wave_cut_s": None if run.wave_cut_ps is None else run.wave_cut_ps / 1e12,
         "failure": run.failure,

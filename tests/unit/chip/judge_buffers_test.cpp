@@ -159,6 +159,26 @@ TEST_F(JudgeTest, MemoryOfAClosedSocketIsFree) {
   EXPECT_THAT(broken(), IsEmpty());
 }
 
+// B59 and B60.
+TEST_F(JudgeTest, SendsAndBytesThatAreReadAreCountedWhetherOrNotTheSocketIsOpen) {
+  open_udp();
+  for (const std::size_t size : {10, 30}) {
+    board.send(0, Octets(size, 1));
+    finish_send();
+  }
+  board.read(TestBoard::rx_of(0), 0, 8);
+  board.command(0, sn_cr::CLOSE);
+  board.read(TestBoard::rx_of(0), 0, 100);
+  board.read(TestBoard::rx_of(5), 0, 1);
+  board.read(TestBoard::tx_of(0), 0, 50);
+  board.write(TestBoard::rx_of(0), 0, Octets(20, 1));
+  board.get16(0, socket::Sn_RX_RSR);
+  const BufferUse& use = board.chip.buffer_use();
+  EXPECT_EQ(use.sends, 2U);
+  EXPECT_EQ(use.send_bytes, 40U);
+  EXPECT_EQ(use.rx_bytes_read, 109U);
+}
+
 // RX buffer ----------------------------------------------------------------------------------------------------------
 
 // B37.
