@@ -5,6 +5,7 @@
 
 #include "harness/scenario/experiment.hpp"
 #include "harness/scenario/priced_library.hpp"
+#include "sim/core/trace.hpp"
 #include "sim/rtl/fronts.hpp"
 #include "sim/rtl/fst_file.hpp"
 
@@ -193,13 +194,14 @@ Result<RunResult> run(const RunRequest& request) {
                                .pcap_file = request.pcap_file,
                                .trace_file = request.trace_file,
                                .transcript_file = request.transcript_file};
+  WaveWindow window;
   if (request.wave_file) {
     around.wave =
         testbed::WaveRequest{.file = *request.wave_file, .open = rtl::open_wave, .interrupted = request.interrupted};
     if (!request.wave_window.empty()) {
-      const auto window = WaveWindow::parse(request.wave_window);
-      if (!window) return window.error();
-      around.wave->window = window.value();
+      const auto parsed = WaveWindow::parse(request.wave_window);
+      if (!parsed) return parsed.error();
+      around.wave->window = window = parsed.value();
     }
   }
   const ScenarioInfo info = info_of(*experiment.value());
@@ -278,6 +280,10 @@ Result<RunResult> run(const RunRequest& request) {
     return result;
   }
   if (unwritten) return *unwritten;
+  if (const Instant end = world.now(); window.from > end && result.failure.empty()) {
+    return Error{fmt::format("\"{}\" begins behind the end of the run, at {} s: the waveform is empty",
+                             request.wave_window, to_text(end))};
+  }
   return result;
 }
 

@@ -406,6 +406,19 @@ TEST(ScenarioTest, CaptureAndTraceAreWritten) {
   std::filesystem::remove(*wanted.wave_file);
 }
 
+TEST(ScenarioTest, AWindowBehindTheEndOfTheRunIsRefusedAsEmpty) {
+  RunRequest wanted = request("tcp_xmit");
+  wanted.parameters = {{"total_bytes", "4096"}};
+  wanted.wave_file = std::filesystem::path{testing::TempDir()} / "scenario_window_test.vcd";
+  wanted.wave_window = "100s..";
+  const auto result = run(wanted);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, testing::StartsWith("\"100s..\" begins behind the end of the run, at 1."));
+  wanted.wave_window = "1s..100s";
+  EXPECT_TRUE(run(wanted));
+  std::filesystem::remove(*wanted.wave_file);
+}
+
 TEST(ScenarioTest, ErrorsNameWhatIsWrongAndWhatWasExpected) {
   const auto message = [](RunRequest wanted) {
     const auto result = run(wanted);
