@@ -332,13 +332,14 @@ def _sentences(
         for why, rows in unjudged.items():
             told.append(Sentence(YELLOW, f"{named(rows)} not judged, {why}", "figures"))
     if judged.noisy:
-        told.append(Sentence(YELLOW, _noisy_said(judged.noisy, host_noise_pct_max), "figures"))
+        why = _noise_said(judged.noisy, host_noise_pct_max)
+        told.append(Sentence(YELLOW, f"{named(judged.noisy)} not judged, {why}", "figures"))
     told += [
         Sentence(RED, f"{of.name}, {of.path} on {of.dut}: {step_said(of, step)}{STEPPED[step.moved]}", "figures")
         for of, step in judged.fresh
     ]
     if run is not None:
-        told += [Sentence(GREY, said, "figures") for said in _collected_said(judged.collected, run.id)]
+        told += [Sentence(GREY, said, "figures") for said in _collected_said(judged.collected, run.id, host_noise_pct_max)]
     if run is not None and run.ended is None:
         told.append(Sentence(YELLOW, f"run {run.id} has not ended: it is going on, or was cut short", "figures"))
     held = dict.fromkeys(case.quarantine for part in parts for case in part.cases if case.quarantine)
@@ -355,13 +356,13 @@ NAMED = 3
 
 
 def named(figures: Sequence[Figure | Row]) -> str:
-    """udp_rtt, dma on b1; tcp_rtt, dma on b1 and b2; tcp_xmit, dma on b1 and 40 more on b1 and b2"""
+    """udp_rtt, dma on b1; tcp_rtt, dma on b1 and b2; tcp_xmit, dma on b1; 40 more on b1 and b2"""
     duts: dict[tuple[str, str], list[str]] = {}
     for of in figures:
         duts.setdefault((of.name, of.path), []).append(of.dut)
     told = [f"{name}, {path} on {_some(where)}" for (name, path), where in [*duts.items()][:NAMED]]
     rest = [dut for where in [*duts.values()][NAMED:] for dut in where]
-    return "; ".join(told) + (f" and {len(rest)} more on {_some([*dict.fromkeys(rest)])}" if rest else "")
+    return "; ".join(told + ([f"{len(rest)} more on {_some([*dict.fromkeys(rest)])}"] if rest else []))
 
 
 def _some(duts: Sequence[str]) -> str:
@@ -370,7 +371,7 @@ def _some(duts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _collected_said(collected: Sequence[Figure], run: int) -> list[str]:
+def _collected_said(collected: Sequence[Figure], run: int, host_noise_pct_max: float) -> list[str]:
     """tcp_rtt, dma on b1; udp_rtt, dma on b1: 3 of 6 runs measured; judged from the 6th on"""
     alike: dict[tuple[int, bool], list[Figure]] = {}
     for of in collected:
@@ -378,18 +379,16 @@ def _collected_said(collected: Sequence[Figure], run: int) -> list[str]:
         alike.setdefault((len(runs), bool(runs) and runs[-1].run == run), []).append(of)
     return [
         f"{named(figures)}: {count} of {TREND_RUNS} runs measured"
-        f"{'' if counts else f', without this one on a {NOISY}'}; judged from the {TREND_RUNS}th on"
+        f"{'' if counts else f', without this one ({_noise_said(figures, host_noise_pct_max)})'}; judged from the {TREND_RUNS}th on"
         for (count, counts), figures in alike.items()
     ]
 
 
-def _noisy_said(noisy: Sequence[Figure], host_noise_pct_max: float) -> str:
-    """udp_rtt, dma on b1 not judged, noisy host: its own noise is 31 to 45 %, above 20 %"""
+def _noise_said(noisy: Sequence[Figure], host_noise_pct_max: float) -> str:
+    """noisy host: its own noise is 31 to 45 %, above 20 %"""
     ends = sorted({f"{of.host_noise_pct:.0f}" for of in noisy if of.host_noise_pct is not None}, key=float)
     span = " to ".join(dict.fromkeys((ends[0], ends[-1])))
-    return (
-        f"{named(noisy)} not judged, {NOISY}: its own noise is {span} %, above {host_noise_pct_max:g} %"
-    )
+    return f"{NOISY}: its own noise is {span} %, above {host_noise_pct_max:g} %"
 
 
 def _fresh_steps(series: Series, run: int) -> list[Step]:
