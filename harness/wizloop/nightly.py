@@ -237,7 +237,9 @@ def _write_boards(
             SubElement(case, "error", message=f"not done in time, and ended at {job.last_test()}")
     for dut, entry in held.items():
         case = SubElement(suite, "testcase", classname="boards", name=dut, time="0")
-        SubElement(SubElement(case, "properties"), "property", name="quarantine", value=str(entry))
+        properties = SubElement(case, "properties")
+        SubElement(properties, "property", name="quarantine", value=str(entry))
+        SubElement(properties, "property", name="left_out", value=dut)
         SubElement(case, "skipped", message=str(entry))
     ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
 

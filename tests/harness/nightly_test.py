@@ -105,9 +105,15 @@ def test_a_board_in_quarantine_is_left_out_and_named(night, tmp_path):
     (tmp_path / "quarantine.toml").write_text(
         '[[quarantine]]\nboard = "b1"\nowner = "ann"\nreason = "RJ45 socket is worn out"\nsince = 2026-11-30\n'
     )
+    with Database(location(str(night.database))) as database:
+        recorder = recording.begin(database, RunHead("nightly", "", False, "rack1", ""))
+        recorder.whole(FigureHead("speed", "b1", "w55rp20", "byte", "Mbit/s", REAL, "", "", ""), Sample(4.5))
+        recorder.end()
     file = night.out.with_name("night.json")
     code, document, said = night(extra=("--json", file))
     assert (code, document["verdict"], document["failures"]) == (4, "grey", [])
+    assert [(figure["state"], figure["light"]) for figure in document["figures"]] == [("left out", "grey")]
+    assert not any("not judged" in sentence["text"] for sentence in document["sentences"])
     (b1,) = json.loads(file.read_text())["boards"]
     assert (b1["well"], b1["check_code"], b1["quarantine"]["owner"]) == (False, None, "ann")
     entry = "b1 is in quarantine since 2026-11-30 (ann): RJ45 socket is worn out"

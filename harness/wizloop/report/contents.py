@@ -11,7 +11,7 @@ noisy host measured is in no trend.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -196,7 +196,8 @@ def gather(
 
     `published` is by board and figure; `repeat` gives the command that measures a figure of the model again.
     """
-    figures = _figures(measured, comparison, series, host_noise_pct_max)
+    left_out = {case.left_out for part in parts for case in part.cases if case.left_out}
+    figures = _figures(measured, comparison, series, left_out, host_noise_pct_max)
     failures = _failed_tests(parts) + _failed_figures(measured, repeat)
     fresh = [
         (of, step)
@@ -247,7 +248,8 @@ def _judged(
     by_trend = [of for of in figures if of.by_trend]
     noisy = [of for of in figures if of.state == NOISY]
     collected = [of for of in figures if of.state == COLLECTED]
-    elsewhere = {(of.dut, of.name, of.path, of.unit) for of in (*by_trend, *noisy, *collected)}
+    left_out = [of for of in figures if of.state == LEFT_OUT]
+    elsewhere = {(of.dut, of.name, of.path, of.unit) for of in (*by_trend, *noisy, *collected, *left_out)}
     waits = bool(collected) or (comparison is None and any(of.value is not None for of in figures))
     if comparison is not None:
         rows = [row for row in comparison.rows if (row.dut, row.name, row.path, row.unit) not in elsewhere]
@@ -443,7 +445,7 @@ def _failed_figures(measured: Sequence[StoredFigure], repeat: Callable[[StoredFi
 
 # --- figures
 
-NOISY, COLLECTED = "noisy host", "collected"
+NOISY, COLLECTED, LEFT_OUT = "noisy host", "collected", "left out"
 _LIGHTS = {Kind.REGRESSED: RED, Kind.FAILED: RED, Kind.REFUSED: YELLOW, Kind.NOT_MEASURED: YELLOW}
 
 
@@ -451,6 +453,7 @@ def _figures(
     measured: Sequence[StoredFigure],
     comparison: Comparison | None,
     series: Sequence[Series],
+    left_out: Collection[str],
     host_noise_pct_max: float,
 ) -> list[Figure]:
     """Of the run, of its base and of earlier runs, by device and name: they were recorded as they ended."""
@@ -459,7 +462,8 @@ def _figures(
     courses: dict[Key, Series] = {(of.dut, of.name, of.path, of.unit): of for of in series}
     keys = {*heads, *rows, *courses}
     return [
-        _figure(heads.get(k), rows.get(k), courses.get(k), host_noise_pct_max) for k in sorted(keys, key=_place)
+        _figure(heads.get(k), rows.get(k), courses.get(k), left_out, host_noise_pct_max)
+        for k in sorted(keys, key=_place)
     ]
 
 
@@ -469,7 +473,11 @@ def _place(key: Key) -> tuple[str, str, int, str, str]:
 
 
 def _figure(
-    figure: StoredFigure | None, row: Row | None, course: Series | None, host_noise_pct_max: float
+    figure: StoredFigure | None,
+    row: Row | None,
+    course: Series | None,
+    left_out: Collection[str],
+    host_noise_pct_max: float,
 ) -> Figure:
     head: Any = figure.head if figure is not None else row if row is not None else course
     noise_pct = row.host_noise_pct if row is not None else None
@@ -477,6 +485,8 @@ def _figure(
     light = _LIGHTS.get(row.kind, GREEN) if row is not None else GREY
     why = row.why if row is not None else ""
     by_trend = False
+    if state == "missing" and head.dut in left_out:
+        state, light, why = LEFT_OUT, GREY, "its board is in quarantine"
     if figure is not None and course is not None and _not_beside_its_base(figure, state):
         noise_pct = noise.typical_pct(stored.sample.host_noise_pct for stored in figure.samples)
         noisy = noise.too_much(noise_pct, host_noise_pct_max)

@@ -5,8 +5,8 @@
 
 The name of a part is that of its file, and says how its tests are repeated: `ctest-PRESET` by ctest, others by
 pytest; a test that records the property `repeat` says it itself, `capture` names a file that it left, `figure` is what
-it has measured, in words, and `quarantine` says why somebody has left it out. A file that is missing or broken is a part that failed: whoever should have left it did not come
-to its end.
+it has measured, in words; `quarantine` says why somebody has left it out, and `left_out` which board as a whole. A file
+that is missing or broken is a part that failed: whoever should have left it did not come to its end.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Case:
     captures: tuple[str, ...] = ()  # files that exist
     measured: tuple[str, ...] = ()  # in words, such as a coverage
     quarantine: str = ""  # by whom, since when and why it was left out
+    left_out: str = ""  # the board, if all of it was
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,9 @@ def _case(element: Element, part: str, root: Path) -> Case:
         captures = _captures(element, detail, root)
         return Case(name, group, FAILED, time_s, message, _end_of(detail), repeat, captures, measured)
     skip = element.find("skipped")
-    held = next(iter(_properties(element, "quarantine")), "")
+    held, board = ("".join(_properties(element, name)) for name in ("quarantine", "left_out"))
     if skip is not None or element.get("status") in ("notrun", "disabled"):
-        return Case(name, group, SKIPPED, time_s, _skip_reason(skip, printed), quarantine=held)
+        return Case(name, group, SKIPPED, time_s, _skip_reason(skip, printed), quarantine=held, left_out=board)
     return Case(name, group, PASSED, time_s, measured=measured)
 
 
