@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <gtkwave/fstapi.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,17 +112,32 @@ TEST(LockStepTest, TheHostGoesOnForFiftyMicrosecondsAndIsThenStopped) {
   EXPECT_THROW(bench.frame({0x00, 0x39, 0x00, 0x00}), chip::FrontsDiffer);
 }
 
-TEST(LockStepTest, TheWaveformOfADifferenceIsAnFstFile) {
+TEST(LockStepTest, TheWaveformOfADifferenceIsAnFstOfFiftyMicrosecondsBeforeAndAfterIt) {
   const char* const folder = std::getenv("TEST_TMPDIR");
   const std::filesystem::path file =
       std::filesystem::path{folder != nullptr ? folder : testing::TempDir()} / "lock_step_test.fst";
   Bench bench{{}, {.waveform = file, .straps = with_sticking_address()}};
-  bench.frame({0x00, 0x39, 0x00, 0x00});
+  const auto frames_for = [&bench](Duration span) {
+    for (const Instant end = bench.board.queue.now() + span; bench.board.queue.now() < end;) {
+      bench.frame({0x00, 0x39, 0x00, 0x00});
+    }
+  };
+  frames_for(200us);
+  const Instant differs = bench.board.queue.now();
   bench.frame({0xFF, 0xFE, 0x10, 0, 0});
+  EXPECT_THROW(frames_for(200us), chip::FrontsDiffer);
   ASSERT_FALSE(bench.fronts.close().has_value());
-  std::ifstream written{file, std::ios::binary};
-  EXPECT_EQ(written.get(), 0);  // FST_BL_HDR
-  EXPECT_GT(std::filesystem::file_size(file), 300U);
+
+  void* const reader = fstReaderOpen(file.c_str());
+  ASSERT_NE(reader, nullptr);
+  const Instant from{picoseconds(static_cast<std::int64_t>(fstReaderGetStartTime(reader)))};
+  const Instant to{picoseconds(static_cast<std::int64_t>(fstReaderGetEndTime(reader)))};
+  fstReaderClose(reader);
+  constexpr Duration a_frame = 2us;  // where it begins and ends
+  EXPECT_LE(from, differs - LockStep::before + a_frame);
+  EXPECT_GE(from, differs - LockStep::before - a_frame);
+  EXPECT_LE(to, differs + LockStep::after + 2 * a_frame);
+  EXPECT_GE(to, differs + LockStep::after - a_frame);
   std::filesystem::remove(file);
 }
 
