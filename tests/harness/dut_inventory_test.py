@@ -105,7 +105,7 @@ def test_a_board_that_is_not_there_is_told_with_those_that_are(file, monkeypatch
     ("address", "said"),
     [
         ("tcp:127.0.0.1:7001", "'tcp:127.0.0.1:7001' is an address, expected the name of a board: that one is b2$"),
-        ("labgrid:b1", "expected the name of a board: .*boards.toml has b1, b2, none at that address; `wizloop test --dut lab"),
+        ("labgrid:b1", "expected the name of a board: .*boards.toml has b1, b2, none of them at that address; `wizloop test"),
         ("pigeon:b1", "'pigeon:b1': unknown kind 'pigeon', expected .* or the name of a board of the inventory$"),
     ],
 )

@@ -84,6 +84,19 @@ def test_a_test_that_the_rack_has_failed_is_retried_and_counted(rack, pytester):
     assert (seen.outcome, seen.infrastructure_retries) == ("passed", 1)
 
 
+def test_what_is_retried_for_one_reason_is_told_together(rack):
+    body = """
+import pytest
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_it(dut, n):
+    tries.append(n)
+    if tries.count(n) == 1:
+        raise NoAnswer("no answer in 5 s")
+"""
+    rack(body).stdout.fnmatch_lines(["test_it.py::test_it?b1-1? and 2 more: no answer in 5 s", "*3 passed, 3 retried*"])
+
+
 def test_a_test_that_fails_by_itself_is_never_retried(rack, pytester):
     result = rack("def test_it(dut): tries.append(1); assert len(tries) > 1")
     result.assert_outcomes(failed=1)

@@ -88,9 +88,10 @@ class Inventory:
         """What to say of an address where a name belongs."""
         if named := self.of_address(parse_address(address)):
             return f"'{address}' is an address, expected the name of a board: that one is {named.name}"
-        there = ", ".join(board.name for board in self.boards) or "none"
+        names = ", ".join(board.name for board in self.boards)
+        there = f"{names}, none of them at that address" if names else "none"
         return (
-            f"'{address}' is an address, expected the name of a board: {self.file} has {there}, none at that address; "
+            f"'{address}' is an address, expected the name of a board: {self.file} has {there}; "
             f"`wizloop test --dut {address} -- -k bringup` asks a board by its address"
         )
 

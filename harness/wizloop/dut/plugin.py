@@ -368,9 +368,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     retried = terminalreporter.getreports(RETRIED)
     if retried:
         terminalreporter.section("infrastructure failures that were retried")
+        of_reason: dict[str, list[str]] = {}
         for report in retried:
-            properties = dict(report.user_properties)
-            terminalreporter.line(f"{report.nodeid}: {properties[INFRASTRUCTURE].splitlines()[0]}")
+            of_reason.setdefault(str(dict(report.user_properties)[INFRASTRUCTURE]).splitlines()[0], []).append(report.nodeid)
+        for why, (first, *others) in of_reason.items():
+            terminalreporter.line(f"{first}{f' and {len(others)} more' if others else ''}: {why}")
     recovered = [
         (report.nodeid, value)
         for reports in terminalreporter.stats.values()
