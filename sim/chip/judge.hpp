@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/chip/buffer_use.hpp"
 #include "sim/chip/byte_map.hpp"
 #include "sim/chip/context.hpp"
 #include "sim/chip/socket.hpp"
@@ -21,13 +22,6 @@
 #include "sim/wire/link_mode.hpp"
 
 namespace wizloop::chip {
-
-// What firmware did with the buffers so far, of all sockets.
-struct BufferUse {
-  std::uint64_t sends = 0;       // SEND and SEND_MAC that were taken
-  std::uint64_t send_bytes = 0;  // by how much they advanced the pointer
-  std::uint64_t rx_bytes_read = 0;
-};
 
 class Judge {
  public:

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sim/chip/buffer_use.hpp"
 #include "sim/chip/context.hpp"
 #include "sim/chip/socket.hpp"
 #include "sim/chip/spi_front.hpp"
@@ -49,6 +50,11 @@ class Judge {
   void on_received(const Socket&) {}
   void on_receive_blocked(const Socket&) {}
   void on_datagram(const Socket&, Bytes) {}
+
+  const BufferUse& buffer_use() const { return nothing_; }
+
+ private:
+  BufferUse nothing_;
 };
 
 }  // namespace wizloop::chip
