@@ -161,6 +161,43 @@ INSTANTIATE_TEST_SUITE_P(
             with(at_once, {{"board.select_ns", "30"}, {"board.deselect_ns", "5"}, {"board.sclk_hz", "80000000"}}),
             {}}));
 
+// Of a board whose pins move at another clock than its bus says, so that the judge sees nothing of it.
+std::vector<std::string> findings_of_pins_at_90_mhz(std::string_view front, std::string_view fault) {
+  testbed::TestbedSetup setup{.board = bus::load_board(boards / "w55rp20.toml").value()};
+  if (!fault.empty()) {
+    EXPECT_TRUE(testbed::apply_setting(setup, "fault.spi_flip", fault));
+  }
+  chip::PinFront* pins = nullptr;
+  setup.front = [&pins, make = rtl::front_maker(front).value()](const EventQueue& queue,
+                                                                chip::Chip::BehindFront behind) {
+    auto made = make(queue, behind);
+    pins = made.get();
+    return made;
+  };
+  const auto bed = testbed::Testbed::create(std::move(setup)).value();
+  pins->set_timing({.sclk = Frequency{90'000'000}, .mode = 0, .select = 500ns, .deselect = 300ns});
+  for (int frame = 0; frame < 2; ++frame) {
+    bed->bus().select();
+    for (const int byte : {0x00, 0x39, 0x00, 0x00}) bed->bus().exchange(static_cast<std::uint8_t>(byte));
+    bed->bus().deselect();
+  }
+  std::vector<std::string> seen;
+  for (const Finding& finding : bed->findings().all()) {
+    if (finding.rule == Rule::sclk_above_limit) seen.push_back(finding.seen);
+  }
+  return seen;
+}
+
+TEST(AssertionsTest, WhatOnlyTheyFindIsAFindingOfTheRun) {
+  for (const char* front : {"rtl", "both"}) {
+    EXPECT_THAT(findings_of_pins_at_90_mhz(front, ""), testing::ElementsAre("TWH is broken at the pins of the RTL"));
+  }
+}
+
+TEST(AssertionsTest, AreNotHeededBehindWiresThatAreBrokenOnPurpose) {
+  EXPECT_THAT(findings_of_pins_at_90_mhz("rtl", "nth=1000"), IsEmpty());
+}
+
 struct PlannedFault {
   std::string name;
   std::string text;
