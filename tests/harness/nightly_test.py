@@ -13,7 +13,7 @@ from wizloop.nightly import Job, _exit_code
 from wizloop.results import reading, recording
 from wizloop.results.database import Database, location
 from wizloop.results.recording import FigureHead, RunHead, Sample
-from wizloop.results.schema import REAL
+from wizloop.results.schema import REAL, VIRTUAL
 
 pytestmark = pytest.mark.simulator
 
@@ -107,12 +107,13 @@ def test_a_board_in_quarantine_is_left_out_and_named(night, tmp_path):
     )
     with Database(location(str(night.database))) as database:
         recorder = recording.begin(database, RunHead("nightly", "", False, "rack1", ""))
-        recorder.whole(FigureHead("speed", "b1", "w55rp20", "byte", "Mbit/s", REAL, "", "", ""), Sample(4.5))
+        for dut, clock in (("b1", REAL), ("model:w55rp20", VIRTUAL)):
+            recorder.whole(FigureHead("speed", dut, "w55rp20", "byte", "Mbit/s", clock, "", "", ""), Sample(4.5))
         recorder.end()
     file = night.out.with_name("night.json")
     code, document, said = night(extra=("--json", file))
     assert (code, document["verdict"], document["failures"]) == (4, "grey", [])
-    assert [(figure["state"], figure["light"]) for figure in document["figures"]] == [("left out", "grey")]
+    assert [(figure["state"], figure["light"]) for figure in document["figures"]] == [("left out", "grey")] * 2
     assert not any("not judged" in sentence["text"] for sentence in document["sentences"])
     (b1,) = json.loads(file.read_text())["boards"]
     assert (b1["well"], b1["check_code"], b1["quarantine"]["owner"]) == (False, None, "ann")

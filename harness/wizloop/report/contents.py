@@ -341,7 +341,8 @@ def _sentences(
         for of, step in judged.fresh
     ]
     if run is not None:
-        told += [Sentence(GREY, said, "figures") for said in _collected_said(judged.collected, run.id, host_noise_pct_max)]
+        collected = _collected_said(judged.collected, run.id, host_noise_pct_max)
+        told += [Sentence(GREY, said, "figures") for said in collected]
     if run is not None and run.ended is None:
         told.append(Sentence(YELLOW, f"run {run.id} has not ended: it is going on, or was cut short", "figures"))
     held = dict.fromkeys(case.quarantine for part in parts for case in part.cases if case.quarantine)
@@ -379,11 +380,12 @@ def _collected_said(collected: Sequence[Figure], run: int, host_noise_pct_max: f
     for of in collected:
         runs = of.series.runs if of.series is not None else ()
         alike.setdefault((len(runs), bool(runs) and runs[-1].run == run), []).append(of)
-    return [
-        f"{named(figures)}: {count} of {TREND_RUNS} runs measured"
-        f"{'' if counts else f', without this one ({_noise_said(figures, host_noise_pct_max)})'}; judged from the {TREND_RUNS}th on"
-        for (count, counts), figures in alike.items()
-    ]
+    told = []
+    for (count, counts), figures in alike.items():
+        aside = "" if counts else f", without this one ({_noise_said(figures, host_noise_pct_max)})"
+        measured = f"{count} of {TREND_RUNS} runs measured{aside}"
+        told.append(f"{named(figures)}: {measured}; judged from the {TREND_RUNS}th on")
+    return told
 
 
 def _noise_said(noisy: Sequence[Figure], host_noise_pct_max: float) -> str:
@@ -461,10 +463,26 @@ def _figures(
     rows = {(row.dut, row.name, row.path, row.unit): row for row in comparison.rows} if comparison is not None else {}
     courses: dict[Key, Series] = {(of.dut, of.name, of.path, of.unit): of for of in series}
     keys = {*heads, *rows, *courses}
+    held = _held(rows, left_out)
     return [
-        _figure(heads.get(k), rows.get(k), courses.get(k), left_out, host_noise_pct_max)
+        _figure(heads.get(k), rows.get(k), courses.get(k), k in held, host_noise_pct_max)
         for k in sorted(keys, key=_place)
     ]
+
+
+def _held(rows: Mapping[Key, Row], left_out: Collection[str]) -> set[Key]:
+    """Figures that are missing as their boards were left out, and the model's, which is asked about boards that measure."""
+
+    def measured(row: Row) -> tuple[str, str, str, str]:
+        return row.board, row.name, row.path, row.unit
+
+    missing = {key: row for key, row in rows.items() if row.state == "missing"}
+    of_boards = {measured(row) for row in missing.values() if row.dut in left_out}
+    return {
+        key
+        for key, row in missing.items()
+        if row.dut in left_out or (row.clock == VIRTUAL and measured(row) in of_boards)
+    }
 
 
 def _place(key: Key) -> tuple[str, str, int, str, str]:
@@ -476,7 +494,7 @@ def _figure(
     figure: StoredFigure | None,
     row: Row | None,
     course: Series | None,
-    left_out: Collection[str],
+    left_out: bool,
     host_noise_pct_max: float,
 ) -> Figure:
     head: Any = figure.head if figure is not None else row if row is not None else course
@@ -485,7 +503,7 @@ def _figure(
     light = _LIGHTS.get(row.kind, GREEN) if row is not None else GREY
     why = row.why if row is not None else ""
     by_trend = False
-    if state == "missing" and head.dut in left_out:
+    if left_out:
         state, light, why = LEFT_OUT, GREY, "its board is in quarantine"
     if figure is not None and course is not None and _not_beside_its_base(figure, state):
         noise_pct = noise.typical_pct(stored.sample.host_noise_pct for stored in figure.samples)
