@@ -19,8 +19,8 @@
 #include "sim/core/timer.hpp"
 #include "sim/wire/link_mode.hpp"
 
-// The judge that this one stands in for, to leave room for it: where in a page the rest of the chip lies costs more than
-// judging, and is not what is measured.
+// The judge that this one stands in for, to leave room for it: where in its page the rest of the chip lies costs more
+// than judging, and is not what is measured.
 #define Judge JudgeLeftOut
 #include "../../../../../sim/chip/judge.hpp"
 #undef Judge
