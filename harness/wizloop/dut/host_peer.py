@@ -12,6 +12,7 @@ import fcntl
 import selectors
 import socket
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -214,7 +215,7 @@ class _TcpService:
         )
 
 
-class _Served:
+class _Served(ABC):
     """One connection of a service; events come from the host."""
 
     events = selectors.EVENT_READ
@@ -235,8 +236,8 @@ class _Served:
         except OSError:  # reset, or gone
             self.end()
 
-    def on_ready(self, events: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def on_ready(self, events: int) -> None: ...
 
     def end(self) -> None:
         self._host.forget(self._connection)
