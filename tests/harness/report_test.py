@@ -364,6 +364,29 @@ def test_a_noisy_night_of_a_new_board_waits_for_the_next(fake, wizloop, memory, 
     assert sentence["light"] == GREY and sentence["text"].endswith(said)
 
 
+@pytest.mark.parametrize(("nights", "verdict", "code"), [(5, GREY, 0), (6, YELLOW, 5), (9, YELLOW, 5)])
+def test_a_host_that_is_noisy_every_night_is_told_when_a_quiet_one_were_judged(
+    fake, wizloop, memory, tmp_path, nights, verdict, code
+):
+    file = memory / "noisy.db"
+    nightly_runs(file, nights, lambda night: 31.0)
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["exit_code"]) == (verdict, code)
+
+
+def test_the_headline_says_that_no_figure_of_a_board_was_judged(fake, wizloop, memory, tmp_path):
+    file = memory / "both.db"
+    with Database(location(str(file))) as database:
+        for _ in range(2):
+            recorder = begin(database, RunHead("nightly", "ab" * 20, False, "rack1", ""))
+            recorder.whole(head("F1", VIRTUAL, "model:fast"), Sample(4.5))
+            recorder.whole(head("F1", REAL, "b1"), Sample(4.4))
+            recorder.end()
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["exit_code"]) == (GREEN, 0)
+    assert document["headline"] == "1 figure of the model compared, none slower; none of the boards'"
+
+
 def test_a_first_run_of_the_model_alone_is_no_failure(fake, wizloop, memory, tmp_path):
     file = memory / "first.db"
     wizloop("bench", "--only", "F1", "--record", "--database", file)

@@ -6,7 +6,7 @@ order. Grey: nothing was.
 
 A comparison wants boards measured in turn with their base. A nightly run measures its boards once: their trend judges
 those, once it is long enough to show a step; until then they are collected, and nothing is wrong with that. What a
-noisy host measured is in no trend.
+noisy host measured is in no trend, and a rack whose host is always noisy is told so as soon as a quiet one were judged.
 """
 
 from __future__ import annotations
@@ -237,6 +237,7 @@ class _Judged:
     noisy: Sequence[Figure]  # no verdict on them, as the host was too noisy
     collected: Sequence[Figure]  # no verdict on them yet
     waits: bool  # something was measured that only later runs can be judged by
+    model_alone: bool  # boards were measured, and none of that was judged
 
 
 def _judged(
@@ -254,7 +255,10 @@ def _judged(
     if comparison is not None:
         rows = [row for row in comparison.rows if (row.dut, row.name, row.path, row.unit) not in elsewhere]
         comparison = replace(comparison, rows=tuple(rows))
-    return _Judged(failures, fresh, comparison, by_trend, noisy, collected, waits)
+    rows = comparison.rows if comparison is not None else ()
+    of_boards = any(of.clock != VIRTUAL and of.value is not None for of in figures)
+    judged = bool(by_trend) or any(row.clock != VIRTUAL and row.kind is not Kind.NEWCOMER for row in rows)
+    return _Judged(failures, fresh, comparison, by_trend, noisy, collected, waits, of_boards and not judged)
 
 
 def _verdict(parts: Sequence[Part], judged: _Judged) -> tuple[int, str]:
@@ -302,7 +306,8 @@ def _headline(light: str, parts: Sequence[Part], judged: _Judged) -> str:
     good = [f"{counted(tests, 'test')} passed"] if tests else []
     if comparison is not None:
         compared = sum(row.kind is not Kind.NEWCOMER for row in comparison.rows)
-        good += [f"{counted(compared, 'figure')} compared, none slower"] if compared else []
+        of, rest = (" of the model", "; none of the boards'") if judged.model_alone else ("", "")
+        good += [f"{counted(compared, 'figure')}{of} compared, none slower{rest}"] if compared else []
     if judged.by_trend:
         good.append(f"{counted(len(judged.by_trend), 'figure')} without a step")
     return ", ".join(good)
@@ -508,7 +513,7 @@ def _figure(
     if figure is not None and course is not None and _not_beside_its_base(figure, state):
         noise_pct = noise.typical_pct(stored.sample.host_noise_pct for stored in figure.samples)
         noisy = noise.too_much(noise_pct, host_noise_pct_max)
-        if noisy and len(course.values) + 1 >= TREND_RUNS:
+        if noisy and len(course.values) + course.noisy >= TREND_RUNS:  # this one is among them
             state, light, why = NOISY, YELLOW, noisy
         elif len(course.values) >= TREND_RUNS:
             state, light, why, by_trend = "by trend", GREEN, "", True
