@@ -4,10 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -25,23 +21,6 @@ net::SwitchProfile profile_for(std::size_t boards) {
   net::SwitchProfile profile;
   profile.ports = boards + 1;
   return profile;
-}
-
-// In one step: whoever waits for the file finds all of it.
-std::optional<Error> write_file(const std::filesystem::path& path, const std::string& text) {
-  std::filesystem::path unfinished = path;
-  unfinished += fmt::format(".{}", ::getpid());
-  errno = 0;
-  std::ofstream stream{unfinished};
-  stream << text;
-  stream.close();
-  if (!stream || std::rename(unfinished.c_str(), path.c_str()) != 0) {
-    Error error{fmt::format("--json {}: {}", path.string(), std::strerror(errno)), kind_of(errno)};
-    std::error_code ignored;
-    std::filesystem::remove(unfinished, ignored);
-    return error;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -68,12 +47,7 @@ Rack::Rack(ServeOptions options, Say say)
   queue_.set_lookahead(net::Switch::shortest_passage);  // boards meet at the switch alone
 }
 
-Rack::~Rack() {
-  if (ready_file_written_) {
-    std::error_code ignored;
-    std::filesystem::remove(*options_.ready_file, ignored);
-  }
-}
+Rack::~Rack() = default;
 
 std::optional<Error> Rack::set_up() {
   auto token = load_token(options_.token_file);
@@ -136,8 +110,9 @@ std::optional<Error> Rack::say_ready() {
     lines.back() += " control=" + to_string(control_->endpoint());
   }
   if (options_.ready_file) {
-    if (auto failed = write_file(*options_.ready_file, all.dump(2) + '\n')) return failed;
-    ready_file_written_ = true;
+    auto written = ReadyFile::write(*options_.ready_file, all.dump(2) + '\n');
+    if (!written) return written.error();
+    ready_file_.emplace(std::move(written).value());
   }
   for (const std::string& line : lines) say_(line);
   return std::nullopt;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/gateway/control_port.hpp"
+#include "harness/gateway/ready_file.hpp"
 #include "harness/gateway/serve_options.hpp"
 #include "harness/gateway/virtual_board.hpp"
 #include "sim/core/random.hpp"
@@ -48,7 +49,7 @@ class Rack final : private ControlledRack {
   std::optional<Error> open_bridge();
 
   ServeOptions options_;
-  bool ready_file_written_ = false;  // by this one: another one's is not removed
+  std::optional<ReadyFile> ready_file_;
   Say say_;
   boost::asio::io_context io_;
   boost::asio::signal_set signals_{io_, SIGTERM, SIGINT, SIGHUP};  // from before there is anything to be left behind

@@ -258,6 +258,19 @@ def test_one_that_fails_to_start_leaves_the_ready_file_of_the_other_alone(tmp_pa
         assert json.loads(file.read_text())["pid"] == served.process.pid
 
 
+def test_the_ready_file_of_one_that_serves_is_no_others(tmp_path: Path) -> None:
+    file = tmp_path / "ready.json"
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--json", str(file)) as served:
+        second = refused("--board", BOARD, "--tcp", "127.0.0.1:0", "--json", str(file))
+        assert (second.returncode, "belongs to a process that still serves" in second.stderr) == (5, True)
+        assert json.loads(file.read_text())["pid"] == served.process.pid
+        served.process.kill()
+        served.process.wait(SECONDS)
+    with serve("--board", BOARD, "--tcp", "127.0.0.1:0", "--json", str(file)) as next_one:
+        assert json.loads(file.read_text())["pid"] == next_one.process.pid
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_killed_process_leaves_a_link_that_the_next_one_takes_over(tmp_path: Path) -> None:
     link = tmp_path / "board"
     with serve("--board", BOARD, "--serial", str(link)) as first:
