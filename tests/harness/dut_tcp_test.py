@@ -57,7 +57,7 @@ def test_a_connection_that_ends_is_made_anew_once(host, console):
         assert agent.ask("hello")["board"] == "fake"
         host.unwatch(connections[0])
         connections[0].close()
-        with pytest.raises(LineLost, match="the far end has closed it.*is back"):
+        with pytest.raises(LineLost, match="the far end has closed it.*takes connections again"):
             agent.ask("reset", within=1)
         assert agent.ask("hello")["board"] == "fake"
 

@@ -122,4 +122,4 @@ class TcpLine(Line):
             self._socket = self._connect()
         except InfrastructureError as still:
             return LineLost(f"{self.name} went away ({why}), and is not back: {still}")
-        return LineLost(f"{self.name} went away ({why}), and is back")
+        return LineLost(f"{self.name} went away ({why}), and takes connections again")
