@@ -247,6 +247,15 @@ def test_two_workers_never_share_a_board(simulator, pytester):
     assert len(lines) == 2
 
 
+def test_a_board_of_two_addresses_has_one_worker(simulator, pytester):
+    pytester.makepyfile(test_it=WHERE)
+    (pytester.path / "boards.toml").write_text('[[board]]\nname = "b1"\naddress = "tcp:127.0.0.1:1"\n')
+    boards = ["--dut", "b1", "--dut", "tcp:127.0.0.1:1", "--dut", "tcp:127.0.0.1:2", "--dut-inventory", "boards.toml"]
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "3", *boards).assert_outcomes(passed=12)
+    lines = set((pytester.path / "where").read_text().splitlines())
+    assert sorted(line.split()[0] for line in lines) == ["b1", "tcp:127.0.0.1:2"]
+
+
 def test_the_figures_of_all_workers_are_one_run(simulator, pytester, memory, monkeypatch):
     monkeypatch.delenv("WIZLOOP_DATABASE", raising=False)
     url = str(memory / "runs.db")

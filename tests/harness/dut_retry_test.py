@@ -1,5 +1,6 @@
 """Failures of the infrastructure are retried and counted, those of tests never."""
 
+import datetime
 from xml.etree import ElementTree
 
 import pytest
@@ -36,7 +37,7 @@ def rack(pytester, monkeypatch):
     said["hello"] = "ok agent=1 board=fake chip=W5500 caps=full,byte,burst"
     (pytester.path / "boards.toml").write_text(f'[[board]]\nname = "b1"\naddress = "serial:{board.device}"\n')
 
-    def run(body, *options):
+    def run(body, *options, dut="b1"):
         pytester.makepyfile(test_it=HEAD + body)
         seen = Seen()
         words = [
@@ -47,7 +48,7 @@ def rack(pytester, monkeypatch):
             "--dut-inventory",
             "boards.toml",
             "--dut",
-            "b1",
+            dut,
             "--junitxml",
             "junit.xml",
         ]
@@ -55,6 +56,7 @@ def rack(pytester, monkeypatch):
         result.seen = seen
         return result
 
+    run.address = f"serial:{board.device}"
     return run
 
 
@@ -164,3 +166,27 @@ def test_a_board_that_is_lost_again_goes_into_quarantine_and_fails_the_rest_at_o
         _judge(result.ret, result.seen)
     (entry,) = quarantine.load(pytester.path / quarantine.NAME).entries
     assert (entry.board, entry.owner) == ("b1", quarantine.SELF)
+
+
+def test_a_board_that_is_lost_by_its_address_goes_into_quarantine_by_its_name(rack, pytester, losses):
+    losses.extend([1, 1])
+    result = rack("def test_it(dut): pass", dut=rack.address)
+    result.stdout.fnmatch_lines(["1 test: b1 is lost"])
+    assert outcomes(pytester) == ["infrastructure"] * 2
+    assert [entry.board for entry in quarantine.load(pytester.path / quarantine.NAME).entries] == ["b1"]
+    rack("def test_it(dut): pass", dut=rack.address).assert_outcomes(skipped=1)
+
+
+def test_a_board_is_left_out_by_whatever_name_its_port_is_given(rack, pytester):
+    (pytester.path / "another-name").symlink_to(rack.address.removeprefix("serial:"))
+    quarantine.add_board(pytester.path / quarantine.NAME, "b1", "its socket is worn out", datetime.date(2026, 11, 30))
+    for dut in ("b1", rack.address, f"{rack.address}@115200", "serial:another-name"):
+        result = rack("def test_it(dut): pass", "--why", dut=dut)
+        result.assert_outcomes(skipped=1)
+        result.stdout.fnmatch_lines(["*b1 is in quarantine since 2026-11-30 (wizloop): its socket is worn out"])
+
+
+def test_a_board_of_several_addresses_is_tested_once(rack, pytester):
+    result = rack("def test_it(dut): pass", "--dut", "b1", dut=rack.address)
+    result.assert_outcomes(passed=1)
+    assert [line.test for line in ledger.read(pytester.path / ledger.NAME)] == ["test_it.py::test_it[b1]"]

@@ -17,7 +17,7 @@ from wizloop.results.schema import REAL, VIRTUAL
 
 pytestmark = pytest.mark.simulator
 
-NOWHERE = "tcp:127.0.0.1:1"
+NOWHERE = "tcp:127.0.0.1:2"
 BODIES = """
 import time
 
@@ -101,7 +101,8 @@ def test_without_names_all_boards_of_the_inventory_are_meant(night):
     assert failure["repeat"][0].startswith("wizloop board check b1")
 
 
-def test_a_board_in_quarantine_is_left_out_and_named(night, tmp_path):
+@pytest.mark.parametrize("named", [(), ("tcp:127.0.0.1:1", "b1")])
+def test_a_board_in_quarantine_is_left_out_and_named(night, tmp_path, named):
     (tmp_path / "quarantine.toml").write_text(
         '[[quarantine]]\nboard = "b1"\nowner = "ann"\nreason = "RJ45 socket is worn out"\nsince = 2026-11-30\n'
     )
@@ -111,7 +112,7 @@ def test_a_board_in_quarantine_is_left_out_and_named(night, tmp_path):
             recorder.whole(FigureHead("speed", dut, "w55rp20", "byte", "Mbit/s", clock, "", "", ""), Sample(4.5))
         recorder.end()
     file = night.out.with_name("night.json")
-    code, document, said = night(extra=("--json", file))
+    code, document, said = night(*named, extra=("--json", file))
     assert (code, document["verdict"], document["failures"]) == (4, "grey", [])
     assert [(figure["state"], figure["light"]) for figure in document["figures"]] == [("left out", "grey")] * 2
     assert not any("not judged" in sentence["text"] for sentence in document["sentences"])

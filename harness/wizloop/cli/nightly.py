@@ -43,16 +43,16 @@ def nightly(
     from wizloop.cli.test import bodies, must_exist
     from wizloop.dut import inventory as inventories
 
+    loaded = inventories.load(inventory)
     chosen = dut or []
     if not chosen:
-        loaded = inventories.load(inventory)
         chosen = [board.name for board in loaded.boards]
         if not chosen and loaded.file.exists():  # without one, the night is that of a machine without boards
             raise NothingMeasured(f"there is no board in {loaded.file}: `wizloop board add NAME` writes one")
     for address in chosen:
         must_exist(address, inventory)
     plan = job.Plan(
-        duts=tuple(dict.fromkeys(chosen)),
+        duts=tuple(dict.fromkeys(loaded.name_of(address) for address in chosen)),
         out=out,
         bodies=bodies(),
         label=label,

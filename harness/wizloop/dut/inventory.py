@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from wizloop import boards as board_files
-from wizloop.dut.address import Address, LabgridAddress, SerialAddress, is_name, is_pool, parse_address
+from wizloop.dut.address import Address, LabgridAddress, SerialAddress, is_name, is_pool, is_virtual, parse_address
 from wizloop.dut.controls import PlaceControl, ServedBoard, SwitchedButton, SwitchedCable, SwitchedPower
 from wizloop.dut.device import Device, Surroundings, open_device
 from wizloop.dut.host import Host
 from wizloop.dut.lease import Lease
-from wizloop.dut.serial_line import SerialOptions
+from wizloop.dut.serial_line import NoSuchPort, SerialOptions, device_of
 from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 from wizloop.host_port import split_host_port
 from wizloop.simulator import near
@@ -96,8 +96,30 @@ class Inventory:
         )
 
     def of_address(self, address: Address) -> Board | None:
-        """What the inventory says of a board that was given by its address."""
-        return next((board for board in self.boards if board.address == address), None)
+        """What the inventory says of a board that was given by its address. Of a serial port any name will do."""
+        for board in self.boards:
+            if board.address == address:
+                return board
+        if not isinstance(address, SerialAddress) or (device := _device_of(address)) is None:
+            return None
+        return next((board for board in self.boards if _device_of(board.address) == device), None)
+
+    def name_of(self, text: str) -> str:
+        """The name of a board that is given by its address and has an entry; any other stays what it is called."""
+        if is_name(text) or is_virtual(text):
+            return text
+        board = self.of_address(parse_address(text))
+        return text if board is None else board.name
+
+
+def _device_of(address: Address) -> Path | None:
+    """Of a serial port that is there."""
+    if not isinstance(address, SerialAddress):
+        return None
+    try:
+        return device_of(address.port)
+    except (NoSuchPort, UsageError):
+        return None
 
 
 def default_file() -> Path:

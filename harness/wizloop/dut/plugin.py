@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 from wizloop.dut.address import is_name, is_pool, is_virtual, parse_address
-from wizloop.errors import InfrastructureError, NothingMeasured, UsageError, WizloopError, debugging
+from wizloop.errors import InfrastructureError, NothingMeasured, WizloopError, debugging
 
 if TYPE_CHECKING:
     from wizloop.dut.device import Device
@@ -90,18 +91,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(*what): skip on boards that lack one of these")
     config.addinivalue_line("markers", "announces(rule, why): the firmware breaks this rule, which is accepted")
-    for address in config.getoption("dut") or []:
-        if not is_name(address):
-            try:
-                parse_address(address)
-            except UsageError as error:
-                raise pytest.UsageError(str(error)) from error
+    if config.getoption("dut"):
+        try:
+            config.option.dut = _by_name(config)
+        except WizloopError as error:
+            raise pytest.UsageError(str(error)) from error
+
+
+def _by_name(config: pytest.Config) -> list[str]:
+    """The boards that --dut names, each once: one with an entry in the inventory is the board of that name, whichever of
+    its addresses it was given by, for its quarantine, its ledger and its worker.
+    """
+    texts = list(dict.fromkeys(config.getoption("dut")))
+    addresses = {text: parse_address(text) for text in texts if not is_name(text)}
+    if all(is_virtual(text) for text in addresses):
+        return texts
+    from wizloop.dut import inventory
+
+    file = config.getoption("dut_inventory")
+    known = inventory.load(None if file is None else Path(file))
+    return list(dict.fromkeys(known.name_of(text) for text in texts))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "dut_address" in metafunc.fixturenames:
         addresses = metafunc.config.getoption("dut") or [DEFAULT]
-        metafunc.parametrize("dut_address", list(dict.fromkeys(addresses)), scope="session")
+        metafunc.parametrize("dut_address", addresses, scope="session")
 
 
 def stands_of(config: pytest.Config) -> Stands:

@@ -77,7 +77,7 @@ class Stands:
         try:
             device.recovered = recovery.make_ready(device)[1:]
         except BoardLost as error:
-            self._put_into_quarantine(text, error)
+            self._put_into_quarantine(device.name, error)
             raise
         return device
 
@@ -177,8 +177,8 @@ class Stands:
         self._had_its_chance.add(text)
         self.leave(text)
         self._lost.pop(text, None)
-        if is_name(text):
-            quarantine.release(self.quarantine().file, text, owner=quarantine.SELF)
+        if is_name(name := self._board(text).name):
+            quarantine.release(self.quarantine().file, name, owner=quarantine.SELF)
         return True
 
     def leave(self, text: str) -> None:
