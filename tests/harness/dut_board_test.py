@@ -114,11 +114,11 @@ def test_one_board_that_is_gone_does_not_hide_the_others(wizloop, file, board):
     assert well == "b1  ok  fake, firmware 1  100 Mbit/s full"
 
 
-def test_a_board_in_quarantine_is_shown_as_such_and_probed_all_the_same(wizloop, file, board, tmp_path):
+def test_a_board_in_quarantine_is_shown_as_such_and_probed_all_the_same(wizloop, file, hosts, board, tmp_path):
     entry_of_b1 = quarantine.Entry("b1", "", "ann", "RJ45 socket is worn out", datetime.date(2026, 11, 30))
     quarantine.add(tmp_path / quarantine.NAME, entry_of_b1)
     quarantine.add(tmp_path / quarantine.NAME, quarantine.Entry("b2", "*burst*", "bob", "slow", datetime.date.today()))
-    file.write_text(entry("b1", board) + entry("b2", board))
+    file.write_text(entry("b1", board) + entry("b2", FakeBoard(hosts, answers())))
     held = {"board": "b1", "test": "", "owner": "ann", "reason": "RJ45 socket is worn out", "since": "2026-11-30"}
     for verb in ("list", "check"):
         code, out, _ = wizloop("board", verb, "--inventory", file, "--json", tmp_path / "out.json")

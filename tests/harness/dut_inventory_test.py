@@ -83,6 +83,10 @@ def test_a_whole_file_is_read(file):
         ("[[board]]\nname = 'b'\naddress = 'tcp:h:1'\nhost_ip = 'host'", "host_ip = 'host', expected the IPv4"),
         ("[[board]]\nname = 'b'\naddress = 'tcp:h:1'\nforwards = ['tcp:1']", "forwards = .*expected a list"),
         ("[[board]]\nname = 'b'\naddress = 'tcp:h:1'\n[[board]]\nname = 'b'\naddress = 'tcp:h:2'", "two boards b"),
+        (
+            "[[board]]\nname = 'b'\naddress = 'serial:p'\n[[board]]\nname = 'c'\naddress = 'serial:p@9600'",
+            "boards.toml: boards b and c are one, for both are at serial:p$",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(file, text, said):

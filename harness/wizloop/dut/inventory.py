@@ -157,8 +157,15 @@ def parse(text: str, file: Path) -> Inventory:
         board = _board(table, f"{file}: board {table.get('name', number)}")
         if any(other.name == board.name for other in boards):
             raise UsageError(f"{file}: there are two boards {board.name}")
+        if twin := next((other for other in boards if _place_of(other) == _place_of(board)), None):
+            raise UsageError(f"{file}: boards {twin.name} and {board.name} are one, for both are at {_place_of(board)}")
         boards.append(board)
     return Inventory(file, tuple(boards))
+
+
+def _place_of(board: Board) -> str:
+    """Where it is, however fast one speaks to it."""
+    return f"serial:{board.address.port}" if isinstance(board.address, SerialAddress) else str(board.address)
 
 
 class _Table:
