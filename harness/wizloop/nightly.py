@@ -83,6 +83,13 @@ class Job:
         found = re.findall(r"^(\S+::.*?) (?:(?:PASSED|FAILED|SKIPPED|ERROR).*)?$", lines, re.M)
         return found[-1].strip() if found else "its start"
 
+    @property
+    def ran_nothing(self) -> bool:
+        """Its words chose no test. One that has run and found no board ends with the same code."""
+        if self.code != NothingMeasured.exit_code or self.junit is None:
+            return False
+        return not self.junit.exists() or ElementTree(file=self.junit).find(".//testcase") is None
+
 
 def run(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
     """What came of the night, by the names of its report; `exit_code` is that of the command line."""
@@ -206,7 +213,7 @@ def _report(
         words += [option, str(value)] if value is not None else []
     if checks or held:
         _write_boards(checks, tests, held, plan.out / "boards.xml")
-        files = [plan.out / "boards.xml", *(job.junit for job in tests)]
+        files = [plan.out / "boards.xml", *(job.junit for job in tests if not job.ran_nothing)]
         words += ["--merged", str(plan.out / "junit.xml"), *(f"--junit={file}" for file in files)]
     job = Job("report", words, plan.out / "report.log")
     _work([job], HOST_DEADLINE_S, os.environ, say)
@@ -266,6 +273,8 @@ def _exit_code(document: Mapping[str, Any], checks: Sequence[Job], tests: Sequen
     if unwell - {NothingMeasured.exit_code} or any(job.code in (None, InfrastructureError.exit_code) for job in tests):
         return InfrastructureError.exit_code
     if unwell:  # a place that no coordinator has
+        return NothingMeasured.exit_code
+    if tests and all(job.ran_nothing for job in tests):
         return NothingMeasured.exit_code
     code: int = document["exit_code"]
     return code

@@ -38,14 +38,13 @@ def test_it_may_hang(dut):
 def night(simulator, wizloop, memory, tmp_path, monkeypatch):
     """Runs one: exit code, the report, what was said."""
 
-    def run(*duts, fails="nothing", hangs="nothing", extra=()):
+    def run(*duts, fails="nothing", hangs="nothing", extra=(), words=()):
         bodies = tmp_path / "body_test.py"
         bodies.write_text(BODIES.format(fails=fails, hangs=hangs))
-        words = [word for dut in duts for word in ("--dut", dut)]
+        named = [word for dut in duts for word in ("--dut", dut)]
         out = tmp_path / "night"
-        code, said, err = wizloop(
-            "nightly", *words, "--no-host-figures", "--out", out, "--database", memory / "n.db", *extra, "--", bodies
-        )
+        options = ("--no-host-figures", "--out", out, "--database", memory / "n.db", *extra)
+        code, said, err = wizloop("nightly", *named, *options, "--", bodies, *words)
         assert err == ""
         return code, json.loads((out / "report.json").read_text()), said
 
@@ -131,6 +130,12 @@ def test_a_test_that_fails_outranks_a_board_that_does_not_answer(night):
     assert failure["name"].startswith("test_it_may_fail")
     assert failure["repeat"][0].startswith("wizloop test --dut model:w55rp20 -- '")
     assert "test_it_may_fail[model:w55rp20]'" in failure["repeat"][0]
+
+
+@pytest.mark.parametrize(("chosen", "code"), [("nosuchtest", 4), ("w55rp20", 0)])
+def test_words_that_choose_no_test_measure_nothing_and_fail_nothing(night, chosen, code):
+    came_to, document, _ = night("model:w55rp20", "model:teensy40-w5500", words=("-k", chosen))
+    assert (came_to, document["failures"]) == (code, [])
 
 
 def test_a_board_that_hangs_is_ended_at_its_deadline_and_what_it_measured_counts(night):
