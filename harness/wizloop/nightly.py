@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement
@@ -40,6 +40,7 @@ END_DEADLINE_S = 10.0  # of a process that was asked to end
 POLL_S = 0.05
 CHECK = "bringup_test.py::test_it_says_who_it_is"
 FIGURES = "figures_test.py"
+VERIFY = "--verify-quarantine"
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,8 @@ def run(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
     """What came of the night, by the names of its report; `exit_code` is that of the command line."""
     if not plan.duts and not plan.host_figures:
         raise NothingMeasured("no board to test: name one with --dut, or write an inventory with `wizloop board add`")
+    if VERIFY in plan.pytest:
+        plan = _verifying(plan, say)
     plan.out.mkdir(parents=True, exist_ok=True)
     with _alone(plan.out), Database(location(plan.database)) as database:
         for old in [*plan.out.glob("*.xml"), *plan.out.glob("*.log")]:
@@ -140,12 +143,26 @@ def _board_json(dut: str, held: quarantine.Entry | None, check: Job | None, test
     }
 
 
+def _quarantine(plan: Plan) -> quarantine.Quarantine:
+    return quarantine.load(inventory.load(plan.inventory).file.with_name(quarantine.NAME))
+
+
 def _held(plan: Plan) -> dict[str, quarantine.Entry]:
     """The boards that are in quarantine with all of their tests, unless these are to be verified."""
-    if "--verify-quarantine" in plan.pytest:
+    if VERIFY in plan.pytest:
         return {}
-    held = quarantine.load(inventory.load(plan.inventory).file.with_name(quarantine.NAME))
+    held = _quarantine(plan)
     return {dut: entry for dut in plan.duts if (entry := held.of_board(dut)) is not None}
+
+
+def _verifying(plan: Plan, say: Callable[[str], None]) -> Plan:
+    """Of the boards that have something in quarantine. It is no night that others are compared with: most is missing."""
+    boards_of = {entry.board for entry in _quarantine(plan).entries}
+    there = [dut for dut in plan.duts if boards_of & {"", dut}]
+    for dut in plan.duts:
+        if dut not in there:
+            say(f"{dut}: nothing of it is in quarantine")
+    return replace(plan, duts=tuple(there), label=f"{plan.label}-verify")
 
 
 def _check(
@@ -195,6 +212,8 @@ def _inventory(plan: Plan) -> list[str]:
 
 
 def _recorded(plan: Plan) -> list[str]:
+    if VERIFY in plan.pytest:
+        return []
     database = [f"--database={plan.database}"] if plan.database is not None else []
     return ["--record-figures", f"--run-label={plan.label}", *database]
 

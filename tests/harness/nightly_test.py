@@ -123,6 +123,21 @@ def test_a_board_in_quarantine_is_left_out_and_named(night, tmp_path, named):
     assert document["skipped"] == [{"reason": entry, "count": 1}]
 
 
+def test_to_verify_what_is_in_quarantine_only_its_boards_are_asked(night, tmp_path):
+    assert night("model:w55rp20", "model:teensy40-w5500")[0] == 0
+    (tmp_path / "quarantine.toml").write_text(
+        '[[quarantine]]\nboard = "model:w55rp20"\ntest = "*::test_it_measures*"\n'
+        'owner = "ann"\nreason = "loses bytes"\nsince = 2026-11-30\n'
+    )
+    for _ in range(2):
+        code, document, said = night("model:w55rp20", "model:teensy40-w5500", words=("--verify-quarantine",))
+        assert (code, document["failures"]) == (0, [])
+        assert {figure["state"] for figure in document["figures"]} == {"not in this run"}
+        assert "test model:w55rp20: ok" in said and "check model:teensy40-w5500" not in said
+        assert "model:teensy40-w5500: nothing of it is in quarantine" in said
+        assert {part["part"]: part["passed"] for part in document["tests"]} == {"boards": 1, "dut-model-w55rp20": 1}
+
+
 def test_a_test_that_fails_outranks_a_board_that_does_not_answer(night):
     code, document, _ = night("model:w55rp20", NOWHERE, fails="w55rp20")
     assert code == 1
