@@ -459,6 +459,56 @@ def test_a_run_is_compared_with_none_of_another_label_or_that_was_cut_short(fake
     assert (document["run"]["id"], document["comparison"]) == (3, None)
 
 
+def exact_nights(file, *nights):
+    """One stored run for each: its exact figures by name, all of one board of the model."""
+    with Database(location(str(file))) as database:
+        for values in nights:
+            recorder = begin(database, RunHead("nightly", "ab" * 20, False, "rack1", ""))
+            for name, value in values.items():
+                recorder.whole(head(name, VIRTUAL, "model:fast"), Sample(value, void="" if value else "it failed"))
+            recorder.end()
+
+
+@pytest.mark.parametrize(
+    "between",
+    [{}, {"F2": 7.0}, {"F1": None, "F2": 7.0}],
+    ids=["nothing", "another figure", "a failure of it"],
+)
+def test_a_night_without_a_figure_does_not_hide_that_the_next_is_slower(fake, wizloop, memory, tmp_path, between):
+    file = memory / "nights.db"
+    exact_nights(file, {"F1": 4.5, "F2": 7.0}, between, {"F1": 4.4, "F2": 7.0})
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["exit_code"], document["headline"]) == (RED, 3, "1 figure slower")
+    compared = {row["name"]: (row["base"], row["new"]) for row in document["comparison"]["figures"]}
+    assert compared == {"F1": (4.5, 4.4), "F2": (7.0, 7.0)}
+    assert document["base"].startswith("run 2 (nightly)" if between else "run 1 (nightly)")
+    assert document["base"].endswith("; 1 of its figures from earlier runs") == bool(between)
+
+
+def test_each_exact_figure_is_compared_with_the_newest_that_measured_it(fake, wizloop, memory, tmp_path):
+    file = memory / "nights.db"
+    exact_nights(file, {"F1": 9.0}, {"F1": 4.4, "F2": 7.0}, {"F2": 7.0}, {}, {"F1": 4.4, "F2": 7.0})
+    document = reported(wizloop, file, tmp_path)
+    assert (document["verdict"], document["exit_code"]) == (GREEN, 0)
+    assert document["headline"] == "2 figures compared, none slower"
+
+
+def test_a_figure_that_is_gone_is_told_once(fake, wizloop, memory, tmp_path):
+    file = memory / "nights.db"
+    exact_nights(file, {"F1": 4.5, "F2": 7.0}, {"F1": 4.5})
+    assert reported(wizloop, file, tmp_path)["exit_code"] == 4
+    exact_nights(file, {"F1": 4.5})
+    assert reported(wizloop, file, tmp_path)["exit_code"] == 0
+
+
+def test_exact_figures_that_no_earlier_run_has_are_said_to_be_not_compared(fake, wizloop, memory, tmp_path):
+    file = memory / "nights.db"
+    exact_nights(file, {}, {"F1": 4.5, "F2": 7.0})
+    (sentence,) = reported(wizloop, file, tmp_path)["sentences"]
+    assert (sentence["light"], sentence["place"]) == (YELLOW, "figures")
+    assert re.fullmatch(r"2 exact figures not compared: run 1 \(nightly\), .* UTC has none of them", sentence["text"])
+
+
 def test_tests_are_reported_without_any_database(fake, wizloop, memory, monkeypatch, tmp_path):
     monkeypatch.delenv("WIZLOOP_DATABASE", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(memory))

@@ -17,9 +17,11 @@ from wizloop.simulator import Request
 
 if TYPE_CHECKING:
     from wizloop.compare.comparison import Comparison
+    from wizloop.compare.sides import Side
     from wizloop.history import Series
     from wizloop.report.contents import Published
-    from wizloop.results.reading import StoredFigure, StoredRun
+    from wizloop.results.database import Database
+    from wizloop.results.reading import Point, StoredFigure, StoredRun
 
 
 def report(
@@ -32,7 +34,8 @@ def report(
     base: Annotated[
         str | None,
         typer.Option(
-            help="What to compare with, as for `compare`; default: the run before, of the same label if it has one."
+            help="What to compare with, as for `compare`; default: the newest run before, of the same label, that has "
+            "figures of the model; of these each from the newest that measured it."
         ),
     ] = None,
     junit: Annotated[
@@ -110,15 +113,16 @@ def _stored(
         runs = reading.runs(opened)
         chosen = _chosen(runs, word, opened.name)
         earlier = runs[: runs.index(chosen)]
-        against = base or _before(chosen, earlier)
+        points = reading.points(opened)
+        new = sides.find(f"run:{chosen.id}", lambda: opened)
+        against = sides.find(base, lambda: opened) if base else _before(chosen, new, earlier, points, opened)
         compared = None
         if against is not None:
-            both = [sides.find(said, lambda: opened) for said in (against, f"run:{chosen.id}")]
             limits = comparison.Limits(host_noise_pct_max=max_noise)
-            compared = comparison.compare(both[0], both[1], wanted, limits)
+            compared = comparison.compare(against, new, wanted, limits)
         shown = [*earlier, chosen][-last:]
-        points = reading.points(opened, [run.id for run in shown])
-        series = history(shown, points, wanted, max_noise)
+        ids = {run.id for run in shown}
+        series = history(shown, [point for point in points if point.run in ids], wanted, max_noise)
         return Stored(chosen, reading.figures(opened, [chosen.id]), compared, series)
 
 
@@ -130,9 +134,37 @@ def _chosen(runs: list[StoredRun], word: str | None, place: str) -> StoredRun:
     return meant[-1]
 
 
-def _before(run: StoredRun, earlier: list[StoredRun]) -> str | None:
-    alike = [other for other in earlier if other.head.label == run.head.label and other.ended is not None]
-    return f"run:{alike[-1].id}" if alike else None
+def _before(
+    run: StoredRun, new: Side, earlier: list[StoredRun], points: list[Point], opened: Database
+) -> Side | None:
+    """What an ended run of the same label has left.
+
+    A night that gave no exact figures, or not all, hides nothing from the next: each is compared with the newest that
+    there is. What is missing is told of one run, so that it is told once.
+    """
+    from wizloop.compare import sides
+    from wizloop.results import reading
+    from wizloop.results.schema import VIRTUAL
+
+    alike = [other.id for other in earlier if other.head.label == run.head.label and other.ended is not None]
+    if not alike:
+        return None
+    order = {number: place for place, number in enumerate(alike)}
+    exact = [p for p in points if p.run in order and p.clock == VIRTUAL and p.value is not None]
+    wanted = {key for key, figure in new.figures.items() if figure.head.clock == VIRTUAL}
+    newest = max((order[p.run] for p in exact), default=len(alike) - 1) if wanted else len(alike) - 1
+    base = sides.find(f"run:{alike[newest]}", lambda: opened)
+    source = {}
+    for p in sorted(exact, key=lambda p: order[p.run]):
+        source[p.dut, p.name, p.path, p.unit] = p.run
+    older = {key: source[key] for key in wanted & source.keys() if source[key] != alike[newest]}
+    if not older:
+        return base
+    stored = reading.figures(opened, sorted(set(older.values())))
+    found = {(figure.run, sides.key_of(figure.head)): figure for figure in stored}
+    figures = {**base.figures, **{key: found[source_run, key] for key, source_run in older.items()}}
+    said = f"{base.said}; {len(older)} of its figures from earlier runs"
+    return sides.Side(said, base.commit, figures)
 
 
 def _published() -> dict[tuple[str, str], Published]:

@@ -338,6 +338,10 @@ def _sentences(
                 unjudged.setdefault(f"{row.state}: {row.why}" if row.why else row.state, []).append(row)
         for why, rows in unjudged.items():
             told.append(Sentence(YELLOW, f"{named(rows)} not judged, {why}", "figures"))
+        exact = [row for row in comparison.rows if row.clock == VIRTUAL and row.new is not None]
+        if exact and all(row.kind is Kind.NEWCOMER for row in exact):
+            why = f"{comparison.base.said} has none of them"
+            told.append(Sentence(YELLOW, f"{counted(len(exact), 'exact figure')} not compared: {why}", "figures"))
     if judged.noisy:
         why = _noise_said(judged.noisy, host_noise_pct_max)
         told.append(Sentence(YELLOW, f"{named(judged.noisy)} not judged, {why}", "figures"))
