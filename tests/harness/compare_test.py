@@ -607,6 +607,8 @@ def test_name_and_board_choose(of_all_kinds, wizloop):
     code, _, err = wizloop("compare", "base", "new", "--only", "NONE*", "--board", "fast")
     assert code == 4
     assert "no figure of either side has the name NONE* and board fast" in err
+    _, out, _ = wizloop("compare", "base", "new", "--board", "serial:/dev/board")
+    assert [line for line in out.splitlines() if line.startswith(("serial:", "model:"))] == ["serial:/dev/board"]
 
 
 def test_limits_can_be_set(two_runs, wizloop):

@@ -248,6 +248,24 @@ def test_name_board_label_and_number_of_runs_choose(stored, wizloop):
     assert code == 0 and "  3 runs  no step" in out
 
 
+def test_a_board_is_chosen_by_its_name_or_by_its_profile(memory, wizloop):
+    file = memory / "rack.db"
+    with Database(location(str(file))) as database:
+        recorder = begin(database, RunHead("nightly", "", False, "rack1", ""))
+        for dut, clock in (("a", REAL), ("b", REAL), ("model:fast", VIRTUAL)):
+            recorder.whole(FigureHead("tcp_rtt", dut, "fast", "dma", "us", clock, "", "", ""), Sample(40.0))
+        recorder.end()
+
+    def shown(board):
+        out = wizloop("history", "--database", file, "--board", board)[1]
+        return [line for line in out.splitlines() if not line.startswith(" ")]
+
+    assert [shown(board) for board in ("a", "[ab]", "fast", "model:*")] == [
+        ["a"], ["a", "b"], ["a", "b", "model:fast"], ["model:fast"],
+    ]  # fmt: skip
+    assert "gap to the model +0.0 %" in wizloop("history", "--database", file, "--board", "a")[1]
+
+
 def test_json_says_the_same(stored, wizloop, tmp_path):
     file = tmp_path / "history.json"
     wizloop("history", "--json", file)

@@ -28,12 +28,17 @@ MaxNoiseOption = Annotated[
     float, typer.Option(min=0.0, metavar="PCT", help="Judge no samples from a host noisier than that.")
 ]
 
+BoardOption = Annotated[
+    str | None,
+    typer.Option(help="Only figures of this board, by its name, address or profile, as they are shown; * is any text."),
+]
+
 
 def compare(
     base: Annotated[str, typer.Argument(help=f"What to compare with, {SIDE}.")],
     new: Annotated[str, typer.Argument(help="What to judge, likewise.")],
     only: Annotated[str | None, typer.Option(metavar="ID", help="Only figures of this name; * is any text.")] = None,
-    board: Annotated[str | None, typer.Option(help="Only figures of this board; * is any text.")] = None,
+    board: BoardOption = None,
     every: Annotated[bool, typer.Option("--all", help="Show exact figures that did not move, too.")] = False,
     across: Annotated[
         bool, typer.Option("--across", help="By name alone, whatever board and path; as `ab` does.")
@@ -97,9 +102,14 @@ def _chosen(side: Side, only: str | None, board: str | None) -> Side:
     figures = {
         key: figure
         for key, figure in side.figures.items()
-        if fnmatchcase(figure.head.name, only or "*") and fnmatchcase(figure.head.board, board or "*")
+        if fnmatchcase(figure.head.name, only or "*") and is_of(figure.head.dut, figure.head.board, board)
     }
     return Side(side.said, side.commit, figures)
+
+
+def is_of(dut: str, profile: str, board: str | None) -> bool:
+    """Whether that is what --board means: one board of a rack, or all of a kind and their model."""
+    return board is None or any(fnmatchcase(name, board) for name in (dut, profile))
 
 
 def report(result: Comparison, every: bool) -> list[Text]:

@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from wizloop.cli import output
-from wizloop.cli.compare import MaxNoiseOption, told_apart
+from wizloop.cli.compare import BoardOption, MaxNoiseOption, is_of, told_apart
 from wizloop.cli.recording import DatabaseOption
 from wizloop.cli.tables import number
 from wizloop.errors import NothingMeasured
@@ -25,7 +25,7 @@ COMMIT_DIGITS = 9
 
 def history(
     name: Annotated[str, typer.Argument(metavar="[ID]", help="Only figures of this name; * is any text.")] = "*",
-    board: Annotated[str | None, typer.Option(help="Only figures of this board; * is any text.")] = None,
+    board: BoardOption = None,
     label: Annotated[str | None, typer.Option(metavar="TEXT", help="Only runs of this label; * is any text.")] = None,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N runs.")] = None,
     intended: Annotated[Path | None, typer.Option(metavar="FILE", help="Steps that are wanted, in TOML.")] = None,
@@ -51,10 +51,11 @@ def history(
         points = [
             point
             for point in reading.points(opened, [run.id for run in runs])
-            if fnmatchcase(point.name, name) and fnmatchcase(point.board, board if board is not None else "*")
+            if fnmatchcase(point.name, name)
         ]
         place = opened.name
-    found = series_of(runs, points, wanted, max_noise)
+    # The model's figures are predictions of the board's, chosen or not.
+    found = [of for of in series_of(runs, points, wanted, max_noise) if is_of(of.dut, of.board, board)]
     if not found:
         raise NothingMeasured(f"no stored figure matches, of {len(runs)} runs in {place}")
     console = output.console(output.PIPE_WIDTH)
