@@ -10,6 +10,7 @@ from wizloop.cli.test import Seen, _judge
 from wizloop.dut import host, ledger, locks, quarantine, recovery
 from wizloop.dut.recovery import BoardLost
 from wizloop.errors import InfrastructureError
+from wizloop.report import junit
 
 pytest_plugins = ["pytester"]
 
@@ -119,6 +120,50 @@ def test_what_fails_again_is_a_failure_of_the_infrastructure(rack, pytester):
     assert outcomes(pytester) == ["infrastructure", "infrastructure"]
     (seen,) = result.seen.tests
     assert (seen.outcome, seen.infrastructure, seen.infrastructure_retries) == ("failed", True, 1)
+
+
+def states(pytester):
+    return [case.state for case in junit.read(pytester.path / "junit.xml").cases]
+
+
+def test_results_tell_a_test_that_the_rack_has_failed_from_one_that_failed_by_itself(rack, pytester):
+    body = """
+import pytest
+from wizloop.errors import NothingMeasured
+
+@pytest.fixture
+def late(dut):
+    yield
+    raise AssertionError("left something behind")
+
+def test_lost(dut): raise NoAnswer("no answer in 5 s")
+def test_lost_and_wrong(dut, late): raise NoAnswer("no answer in 5 s")
+def test_wrong(dut): assert not "good"
+def test_no_board(dut): raise NothingMeasured("there is no such place")
+"""
+    rack(body, "--infrastructure-retries=0")
+    assert states(pytester) == ["not run", "not run", "failed", "failed", "not run"]
+    assert outcomes(pytester) == ["infrastructure", "infrastructure", "failed", "failed", "infrastructure"]
+    (lost, *_) = junit.read(pytester.path / "junit.xml").cases
+    assert (lost.message, lost.board) == ("no answer in 5 s", "b1")
+
+
+def test_a_set_up_that_is_cut_short_by_the_rack_hides_no_fault_of_its_tear_down(rack, pytester):
+    body = """
+import pytest
+
+@pytest.fixture
+def kept(dut):
+    yield
+    raise AssertionError("left something behind")
+
+@pytest.fixture
+def lost(kept): raise NoAnswer("no answer in 5 s")
+
+def test_it(lost): pass
+"""
+    rack(body, "--infrastructure-retries=0")
+    assert states(pytester) == ["failed"]
 
 
 @pytest.mark.parametrize(("retries", "state"), [(0, "*1 failed in*"), (3, "*1 passed, 3 retried*")])

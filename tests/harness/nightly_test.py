@@ -20,6 +20,7 @@ pytestmark = pytest.mark.simulator
 NOWHERE = "tcp:127.0.0.1:2"
 BODIES = """
 import time
+from wizloop.dut.agent import NoAnswer
 
 def test_it_measures(dut, record_figure):
     assert dut.ask("hello")["agent"] == "1"
@@ -27,8 +28,12 @@ def test_it_measures(dut, record_figure):
 
 def test_it_may_fail(dut):
     assert {fails!r} not in dut.name
+    if {dies!r} in dut.name:
+        raise NoAnswer("no answer in 5 s")
 
 def test_it_may_hang(dut):
+    if {dies!r} in dut.name:
+        raise NoAnswer("no answer in 5 s")
     if {hangs!r} in dut.name:
         time.sleep(600)
 """
@@ -38,9 +43,9 @@ def test_it_may_hang(dut):
 def night(simulator, wizloop, memory, tmp_path, monkeypatch):
     """Runs one: exit code, the report, what was said."""
 
-    def run(*duts, fails="nothing", hangs="nothing", extra=(), words=()):
+    def run(*duts, fails="nothing", hangs="nothing", dies="nothing", extra=(), words=()):
         bodies = tmp_path / "body_test.py"
-        bodies.write_text(BODIES.format(fails=fails, hangs=hangs))
+        bodies.write_text(BODIES.format(fails=fails, hangs=hangs, dies=dies))
         named = [word for dut in duts for word in ("--dut", dut)]
         out = tmp_path / "night"
         options = ("--no-host-figures", "--out", out, "--database", memory / "n.db", *extra)
@@ -73,7 +78,7 @@ def test_all_boards_of_a_night_are_one_run_and_the_next_is_compared_with_it(nigh
 
 def test_a_board_that_does_not_answer_is_told_and_the_others_are_tested(night):
     code, document, said = night("model:w55rp20", NOWHERE)
-    assert code == 5
+    assert code == document["exit_code"] == 5
     (failure,) = document["failures"]
     assert (failure["name"], failure["where"]) == (NOWHERE, "boards")
     assert "Connection refused" in failure["message"]
@@ -145,6 +150,17 @@ def test_a_test_that_fails_outranks_a_board_that_does_not_answer(night):
     assert failure["name"].startswith("test_it_may_fail")
     assert failure["repeat"][0].startswith("wizloop test --dut model:w55rp20 -- '")
     assert "test_it_may_fail[model:w55rp20]'" in failure["repeat"][0]
+
+
+def test_a_board_that_dies_in_the_night_is_one_sentence_and_the_report_has_the_code_of_the_night(night):
+    code, document, said = night("model:w55rp20", "model:teensy40-w5500", dies="teensy")
+    assert (code, document["exit_code"], document["headline"]) == (5, 5, "2 tests not run")
+    (failure,) = document["failures"]
+    told = "dut-model-teensy40-w5500: 2 tests could not be run: no answer in 5 s"
+    assert (failure["not_run"], [sentence["text"] for sentence in document["sentences"]][0]) == (2, told)
+    assert f"\n  {told}\n" in said
+    counts = {part["part"]: (part["passed"], part["failed"], part["not_run"]) for part in document["tests"]}
+    assert counts == {"boards": (2, 0, 0), "dut-model-w55rp20": (3, 0, 0), "dut-model-teensy40-w5500": (1, 0, 2)}
 
 
 @pytest.mark.parametrize(("chosen", "code"), [("nosuchtest", 4), ("w55rp20", 0)])

@@ -15,6 +15,7 @@ from wizloop.errors import InfrastructureError
 from wizloop.report import page
 from wizloop.report.condense import condensed
 from wizloop.report.contents import GREEN, GREY, RED, YELLOW, gather, named
+from wizloop.report.junit import NOT_RUN, Case, Part
 from wizloop.results.database import Database, location
 from wizloop.results.recording import FigureHead, FindingRow, RunHead, Sample, begin
 from wizloop.results.schema import REAL, VIRTUAL
@@ -86,6 +87,31 @@ def test_many_failures_are_told_by_part(bad):
     many = gather(None, [], None, [], [replace(part, cases=(failed,) * 30)], {}, lambda figure: "")
     assert [sentence.text for sentence in many.sentences] == ["ctest-release: 30 failures"]
     assert len(many.failures) == 30
+
+
+def lost(count, board, why="cannot connect to tcp:rack1:7001\nrefused"):
+    """Tests that found no board."""
+    return tuple(
+        Case(f"test_{n}", "t", NOT_RUN, 0.1, why, repeat=(f"wizloop test {n}",), board=board) for n in range(count)
+    )
+
+
+def test_tests_that_found_no_board_are_one_sentence_for_each_board_and_no_failures(bad, tmp_path):
+    part = Part("dut-a", (*lost(20, "a"), *lost(1, "a", "no answer"), *lost(1, "")), ())
+    found = gather(None, [], None, [], [part], {}, lambda figure: "")
+    assert (found.light, found.exit_code, found.headline) == (RED, 5, "22 tests not run")
+    assert [sentence.text for sentence in found.sentences] == [
+        "a: 21 tests could not be run: cannot connect to tcp:rack1:7001; refused; and 1 other reason",
+        "dut-a: 1 test could not be run: cannot connect to tcp:rack1:7001; refused",
+    ]
+    assert [(failure.not_run, failure.repeat) for failure in found.failures] == [(21, ("wizloop test 0",))] + [
+        (1, ("wizloop test 0",))
+    ]
+    page.write(tmp_path, found, "nightly")
+    assert ">0, 22 not run</td>" in (tmp_path / page.HTML).read_text()
+    failed = next(case for case in bad.parts[0].cases if case.state == "failed")
+    both = gather(None, [], None, [], [replace(part, cases=(*part.cases, failed))], {}, lambda figure: "")
+    assert (both.exit_code, both.headline) == (1, "1 failure, 22 tests not run")
 
 
 def test_the_twin_says_all_that_the_page_says(bad, tmp_path):

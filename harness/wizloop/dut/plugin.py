@@ -34,6 +34,7 @@ RETRIED = "retried"  # the outcome of a report
 NOT_RUN = "not run"  # the heading under which pytest counts tests that got no board
 # Properties of a report, with the reason in words of whoever is at fault in place of the test.
 INFRASTRUCTURE, NO_BOARD = "infrastructure", "no board"
+NOT_RUN_FOR = "not_run"  # the property of a test that only those have failed, for the JUnit file: the reason
 LEFT_OUT = "quarantine"  # the property of a test that is not run: why
 HELD = "in quarantine"  # the property of a test that is run to verify it: the command that releases it
 DEFAULT = "model:w55rp20"
@@ -334,13 +335,20 @@ def pytest_runtest_makereport(
         address = getattr(item, "funcargs", {})["dut_address"]
         report.sections.append((f"last words of {_where(device, address)}", device.line.log.text(TAIL)))
         report.sections.append(("to repeat", f"wizloop test --dut {address} -- '{item.nodeid}'"))
-    if report.failed and call.excinfo is not None and isinstance(call.excinfo.value, InfrastructureError | NothingMeasured):
-        fault = call.excinfo.value
+    at_fault = call.excinfo is not None and isinstance(call.excinfo.value, InfrastructureError | NothingMeasured)
+    if report.failed and not at_fault:  # a fault before it is no excuse for what the test got wrong by itself
+        for properties in (item.user_properties, report.user_properties):
+            properties[:] = [told for told in properties if told[0] != NOT_RUN_FOR]
+    if report.failed and call.excinfo is not None and at_fault:
+        fault = cast("InfrastructureError | NothingMeasured", call.excinfo.value)
         if isinstance(fault, InfrastructureError):
             report.user_properties.append((INFRASTRUCTURE, str(fault)))
             item.stash[_at_fault] = fault
         else:
             report.user_properties.append((NO_BOARD, str(fault)))
+        if address is not None:
+            for properties in (item.user_properties, report.user_properties):  # of a call, and of the phases after it
+                properties.append((NOT_RUN_FOR, str(fault)))
         if address is not None and not debugging():
             report.longrepr = _in_words(item, call.excinfo, str(fault))
     return report
@@ -415,7 +423,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     properties = dict(report.user_properties)
     if "dut" not in properties or report.skipped or (report.passed and report.when != "call"):
         return
-    outcome = "passed" if report.passed else "infrastructure" if INFRASTRUCTURE in properties else "failed"
+    at_fault = {INFRASTRUCTURE, NO_BOARD} & properties.keys()
+    outcome = "passed" if report.passed else "infrastructure" if at_fault else "failed"
     _outcomes.append((str(properties["dut"]), report.nodeid, outcome))
 
 

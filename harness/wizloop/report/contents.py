@@ -1,8 +1,8 @@
 """What a report says, as plain data: the verdict, its sentences, failures, figures with their course, findings, tests.
 
-The verdict is a traffic light. Red: a test or a run failed, or a figure got slower, or changed and nobody announced it.
-Yellow: figures could not be judged, or not on a host as noisy as this. Green: something was judged, and all of it is in
-order. Grey: nothing was.
+The verdict is a traffic light. Red: a test or a run failed or could not be run, or a figure got slower, or changed and
+nobody announced it. Yellow: figures could not be judged, or not on a host as noisy as this. Green: something was judged,
+and all of it is in order. Grey: nothing was.
 
 A comparison wants boards measured in turn with their base. A nightly run measures its boards once: their trend judges
 those, once it is long enough to show a step; until then they are collected, and nothing is wrong with that. What a
@@ -11,6 +11,7 @@ noisy host measured is in no trend, and a rack whose host is always noisy is tol
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -21,9 +22,9 @@ from wizloop.changepoints import LEVEL_MIN
 from wizloop.compare import gate, noise
 from wizloop.compare.comparison import Comparison, Kind, Row, digits, median, said_of
 from wizloop.compare.sides import Key, key_of
-from wizloop.errors import NothingMeasured
+from wizloop.errors import InfrastructureError, NothingMeasured
 from wizloop.history import Moment, Series, Step
-from wizloop.report.junit import FAILED, PASSED, SKIPPED, Part
+from wizloop.report.junit import FAILED, NOT_RUN, PASSED, SKIPPED, Case, Part
 from wizloop.results.reading import StoredFigure, StoredRun
 from wizloop.results.schema import VIRTUAL
 from wizloop.simulator import PATHS
@@ -43,7 +44,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Failure:
-    """A test or a measurement that failed."""
+    """A test or a measurement that failed, or the tests that could not be run on a board."""
 
     name: str
     where: str
@@ -52,6 +53,7 @@ class Failure:
     time_s: float | None
     repeat: tuple[str, ...]
     captures: tuple[str, ...]
+    not_run: int = 0  # tests; 0: it failed by itself
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,7 @@ class Contents:
                 {
                     "part": part.name,
                     **{state: part.count(state) for state in (PASSED, FAILED, SKIPPED)},
+                    "not_run": part.count(NOT_RUN),
                     "time_s": round(part.time_s, 3),
                 }
                 for part in self.parts
@@ -198,7 +201,7 @@ def gather(
     """
     left_out = {case.left_out for part in parts for case in part.cases if case.left_out}
     figures = _figures(measured, comparison, series, left_out, host_noise_pct_max)
-    failures = _failed_tests(parts) + _failed_figures(measured, repeat)
+    failures = _failed_tests(parts) + _failed_figures(measured, repeat) + _not_run(parts)
     fresh = [
         (of, step)
         for of in figures
@@ -265,12 +268,14 @@ def _verdict(parts: Sequence[Part], judged: _Judged) -> tuple[int, str]:
     """The exit code of the command line, and its colour."""
     rows = judged.comparison.rows if judged.comparison is not None else ()
     kind = judged.comparison.kind if judged.comparison is not None else Kind.NOT_MEASURED
-    if judged.failures:
+    if any(not failure.not_run for failure in judged.failures):
         return Kind.FAILED.value, RED
     if judged.fresh:
         return Kind.REGRESSED.value, RED
     if kind in (Kind.REGRESSED, Kind.FAILED):
         return kind.value, RED
+    if judged.failures:
+        return InfrastructureError.exit_code, RED
     if judged.noisy:
         return Kind.REFUSED.value, YELLOW
     if any(row.kind is not Kind.NEWCOMER for row in rows):
@@ -286,8 +291,9 @@ def _headline(light: str, parts: Sequence[Part], judged: _Judged) -> str:
     said = []
     comparison, fresh = judged.comparison, judged.fresh
     unjudged = len(judged.noisy)
-    if judged.failures:
-        said.append(counted(len(judged.failures), "failure"))
+    failed = sum(not failure.not_run for failure in judged.failures)
+    if failed:
+        said.append(counted(failed, "failure"))
     if comparison is not None:
         of_kind = {kind: sum(row.kind is kind for row in comparison.rows) for kind in Kind}
         if of_kind[Kind.REGRESSED]:
@@ -300,6 +306,9 @@ def _headline(light: str, parts: Sequence[Part], judged: _Judged) -> str:
         said.append(f"{counted(unjudged, 'figure')} not judged")
     if fresh:
         said.append(f"{counted(len({id(of) for of, _ in fresh}), 'figure')} slower of late")
+    not_run = sum(failure.not_run for failure in judged.failures)
+    if not_run:
+        said.append(f"{counted(not_run, 'test')} not run")
     if said:
         return ", ".join(said)
     tests = sum(part.count(PASSED) for part in parts)
@@ -318,7 +327,7 @@ def _sentences(
 ) -> list[Sentence]:
     """One for each regression; failures are told one by one as long as they are few."""
     told = []
-    failures, comparison = judged.failures, judged.comparison
+    failures, comparison = [failure for failure in judged.failures if not failure.not_run], judged.comparison
     if len(failures) <= FAILURES_TOLD:
         told += [Sentence(RED, f"{failure.name} failed: {failure.message}", "failures") for failure in failures]
     else:
@@ -328,6 +337,9 @@ def _sentences(
         told += [
             Sentence(RED, f"{where}: {counted(count, 'failure')}", "failures") for where, count in of_place.items()
         ]
+    told += [
+        Sentence(RED, f"{of.where}: {of.name}: {of.message}", "failures") for of in judged.failures if of.not_run
+    ]
     if comparison is not None:
         for row in comparison.rows:
             if row.kind in (Kind.REGRESSED, Kind.FAILED) and row.state != "failed":  # that one is a failure above
@@ -439,6 +451,25 @@ def _failed_tests(parts: Sequence[Part]) -> list[Failure]:
         for case in part.cases
         if case.state == FAILED
     ]
+
+
+def _not_run(parts: Sequence[Part]) -> list[Failure]:
+    """One for each board, however many of its tests it has cost."""
+    of_board: dict[str, list[Case]] = {}
+    for part in parts:
+        for case in part.cases:
+            if case.state == NOT_RUN:
+                of_board.setdefault(case.board or part.name, []).append(case)
+    told = []
+    for board, cases in of_board.items():
+        reasons = Counter("; ".join(line.strip() for line in case.message.splitlines()) for case in cases)
+        (why, _), *others = reasons.most_common()
+        why += f"; and {counted(len(others), 'other reason')}" if others else ""
+        detail = "\n".join(f"{case.name}: {case.message}" for case in cases)
+        name = f"{counted(len(cases), 'test')} could not be run"
+        captures = tuple(dict.fromkeys(file for case in cases for file in case.captures))
+        told.append(Failure(name, board, why, detail, None, cases[0].repeat[:1], captures, len(cases)))
+    return told
 
 
 def _failed_figures(measured: Sequence[StoredFigure], repeat: Callable[[StoredFigure], str]) -> list[Failure]:

@@ -5,8 +5,9 @@
 
 The name of a part is that of its file, and says how its tests are repeated: `ctest-PRESET` by ctest, others by
 pytest; a test that records the property `repeat` says it itself, `capture` names a file that it left, `figure` is what
-it has measured, in words; `quarantine` says why somebody has left it out, and `left_out` which board as a whole. A file
-that is missing or broken is a part that failed: whoever should have left it did not come to its end.
+it has measured, in words; `quarantine` says why somebody has left it out, and `left_out` which board as a whole;
+`not_run` says why it could not be run, where board, line or rack are at fault, and `dut` on which board. A file that is
+missing or broken is a part that failed: whoever should have left it did not come to its end.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from xml.etree.ElementTree import Element
 
 from wizloop.errors import InfrastructureError
 
-PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+PASSED, FAILED, SKIPPED, NOT_RUN = "passed", "failed", "skipped", "not run"
 DETAIL_LINES_MAX = 120  # the end of a long output is where it went wrong
 DETAIL_LETTERS_MAX = 20_000
 
@@ -35,7 +36,7 @@ _CAPTURE = re.compile(r"""[^\s'"=:,()]+\.(?:pcapng|pcap|spi|vcd|trace)\b""")
 class Case:
     name: str
     group: str  # executable or file
-    state: str  # PASSED, FAILED or SKIPPED
+    state: str  # PASSED, FAILED, SKIPPED or NOT_RUN: it is not the test that is at fault
     time_s: float
     message: str = ""  # why it failed or was skipped, in one line
     detail: str = ""
@@ -44,6 +45,7 @@ class Case:
     measured: tuple[str, ...] = ()  # in words, such as a coverage
     quarantine: str = ""  # by whom, since when and why it was left out
     left_out: str = ""  # the board, if all of it was
+    board: str = ""  # that it could not be run on
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def merge(parts: Sequence[Part], file: Path) -> None:
             name=part.name,
             tests=str(len(part.cases)),
             failures=str(part.count(FAILED)),
-            errors="0",
+            errors=str(part.count(NOT_RUN)),
             skipped=str(part.count(SKIPPED)),
             time=f"{part.time_s:.3f}",
         )
@@ -118,6 +120,9 @@ def _case(element: Element, part: str, root: Path) -> Case:
         told = _properties(element, "repeat") or [_repeat(name, element.get("classname", ""), part, root)]
         repeat = (*told, *_commands_in(detail))
         captures = _captures(element, detail, root)
+        if why := _properties(element, "not_run"):
+            board = "".join(_properties(element, "dut")[:1])
+            return Case(name, group, NOT_RUN, time_s, why[0], _end_of(detail), repeat, captures, measured, board=board)
         return Case(name, group, FAILED, time_s, message, _end_of(detail), repeat, captures, measured)
     skip = element.find("skipped")
     held, board = ("".join(_properties(element, name)) for name in ("quarantine", "left_out"))
