@@ -43,8 +43,7 @@ LockStep::LockStep(const EventQueue& queue, chip::Chip::BehindFront behind, Lock
   if (!options_.waveform.empty()) rtl_.keep_edges(edges_kept);
 }
 
-// What both do
-// ---------------------------------------------------------------------------------------------------------
+// What both do --------------------------------------------------------------------------------------------------------
 
 bool LockStep::Access::operator==(const Access& other) const {
   return kind == other.kind && block.bsb == other.block.bsb && offset == other.offset && next == other.next &&
@@ -202,6 +201,7 @@ void LockStep::select() {
   reference_.select();
   rtl_.select();
   end_call();
+  compare_drive();
 }
 
 void LockStep::deselect() {
@@ -211,6 +211,7 @@ void LockStep::deselect() {
   selected_ = false;
   bits_in_ = 0;
   end_call();
+  compare_drive();
 }
 
 void LockStep::let_select_go() {
@@ -221,6 +222,7 @@ void LockStep::let_select_go() {
   selected_ = false;
   bits_in_ = 0;
   end_call();
+  compare_drive();
 }
 
 void LockStep::set_held_in_reset(bool held) {
@@ -251,6 +253,8 @@ void LockStep::clock_reference(bool mosi) {
   if (++bits_in_ < 8) return;
   bits_in_ = 0;
   note_byte(shift_);
+  taken_address_.reset();
+  if (reference_.phase() == chip::FramePhase::data) taken_address_ = reference_.address();
   reference_.exchange(shift_);
 }
 
@@ -308,6 +312,10 @@ void LockStep::compare_byte() {
         strobes_.buffers));
   }
   if (held_in_reset_) return;
+  if (taken_address_ && rtl_.taken_address() != *taken_address_) {
+    return differ(
+        fmt::format("this byte is at 0x{:04X} in C++ and at 0x{:04X} in RTL", *taken_address_, rtl_.taken_address()));
+  }
   if (rtl_.phase() != reference_.phase()) {
     return differ(fmt::format("C++ expects {} next, and RTL {}", name_of(reference_.phase()), name_of(rtl_.phase())));
   }
@@ -330,16 +338,25 @@ void LockStep::compare_byte() {
   }
 }
 
+void LockStep::compare_drive() {
+  if (!difference_.empty() || rtl_.drives_miso() == selected_) return;
+  differ(fmt::format("RTL {} MISO while SCSn is {}", rtl_.drives_miso() ? "drives" : "does not drive",
+                     selected_ ? "low" : "high"));
+}
+
 void LockStep::differ(std::string what) {
   const Instant now = queue_.now();
   differs_since_ = now;
   const auto since_start = now.time_since_epoch().count();
   const std::size_t shown = std::min(frame_bytes_, frame_.size());
-  difference_ = fmt::format("at {}.{:012} s, {} of the frame {:02x}{}: {}", since_start / 1'000'000'000'000,
-                            since_start % 1'000'000'000'000,
-                            frame_bytes_ == 0 ? "the beginning" : fmt::format("byte {}", frame_bytes_),
-                            fmt::join(frame_.begin(), frame_.begin() + static_cast<std::ptrdiff_t>(shown), " "),
-                            frame_bytes_ > shown ? " .." : "", what);
+  const std::string where =
+      frame_bytes_ == 0
+          ? "before the first byte of a frame"
+          : fmt::format("byte {} of the frame {:02x}{}", frame_bytes_,
+                        fmt::join(frame_.begin(), frame_.begin() + static_cast<std::ptrdiff_t>(shown), " "),
+                        frame_bytes_ > shown ? " .." : "");
+  difference_ = fmt::format("at {}.{:012} s, {}: {}", since_start / 1'000'000'000'000, since_start % 1'000'000'000'000,
+                            where, what);
 }
 
 std::optional<Error> LockStep::close() {

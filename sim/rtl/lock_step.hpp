@@ -6,7 +6,7 @@
 //   rtl::LockStep fronts{queue, chip.behind_front(), {.waveform = "mismatch.fst"}};
 //   chip.set_front(fronts);
 //   ...
-//   fronts.difference()   // "at 0.000012345678 s, byte 5 of 00 39 00 ..: MISO is 04 in C++ and 05 in RTL"
+//   fronts.difference()   // "at 0.000001300000 s, byte 1 of the frame 00: bit 0 of MISO is 1 in C++ and 0 in RTL"
 //
 // The first mismatch ends the comparison. The bus goes on for 50 us, so that the waveform shows what comes after it;
 // then FrontsDiffer is thrown out of whatever uses the bus.
@@ -132,6 +132,7 @@ class LockStep final : public chip::PinFront {
   bool reference_miso() const;
   void note_byte(std::uint8_t mosi);
   void compare_byte();
+  void compare_drive();
   void differ(std::string what);
 
   const EventQueue& queue_;
@@ -149,7 +150,8 @@ class LockStep final : public chip::PinFront {
 
   bool selected_ = false;
   bool held_in_reset_ = false;
-  std::uint8_t shift_ = 0;  // the C++ front's byte, bit by bit
+  std::optional<std::uint16_t> taken_address_;  // where the C++ front has the byte that is compared; none: in no data
+  std::uint8_t shift_ = 0;                      // the C++ front's byte, bit by bit
   int bits_in_ = 0;
   bool in_step_ = true;              // the byte ends where one of the host's does
   VerilatedFront::Strobes strobes_;  // that are due

@@ -51,11 +51,12 @@ class EndingHeldBack {
 
 class VerilatedFront::Model {
  public:
-  explicit Model(const Straps& straps) : top_{&context_} {
+  explicit Model(const Straps& straps) : top_{without_threads(context_)} {
     top_.header_miso_counts = straps.header_miso_counts ? 1 : 0;
     top_.write_data_miso = straps.write_data_miso;
     top_.fdm_under_select = straps.fdm_under_select;
     top_.address_sticks = straps.address_sticks ? 1 : 0;
+    top_.upsets = straps.upsets;
     top_.rst_n = 1;
     top_.scsn = 1;
     top_.eval();
@@ -108,6 +109,12 @@ class VerilatedFront::Model {
     write_bits("broken", 10, [this](std::size_t i) { return (top_.broken_met >> i & 1) != 0; });
   }
 #endif
+  // Those that it would start have nothing to do here, and would take the signals that EndingHeldBack holds back.
+  static VerilatedContext* without_threads(VerilatedContext& context) {
+    context.threads(1);
+    return &context;
+  }
+
   VerilatedContext context_;
   Vspi_front_bench top_;
 };
@@ -314,6 +321,7 @@ void VerilatedFront::take_byte() {
   const std::uint8_t mosi = top.byte_mosi;
   taken_at_ = moved_at_;
   ++strobes_.bytes;
+  count_strobes();
   const auto taken = static_cast<chip::FramePhase>(top.taken_phase);
   if (taken == chip::FramePhase::data) return take_data(mosi);
   if (taken == chip::FramePhase::address_high) commit_pending();  // of the frame before, where SCSn is tied low
@@ -321,9 +329,15 @@ void VerilatedFront::take_byte() {
   if (taken == chip::FramePhase::control) begin_data(mosi);
 }
 
+void VerilatedFront::count_strobes() {
+  const Vspi_front_bench& top = model_->top();
+  if (std::exchange(header_level_, top.header_strobe != 0) != header_level_) ++strobes_.headers;
+  if (std::exchange(register_level_, top.reg_strobe != 0) != register_level_) ++strobes_.registers;
+  if (std::exchange(buffer_level_, top.buf_strobe != 0) != buffer_level_) ++strobes_.buffers;
+}
+
 void VerilatedFront::begin_data(std::uint8_t control) {
   Vspi_front_bench& top = model_->top();
-  ++strobes_.headers;
   block_ = chip::Block{static_cast<std::uint8_t>(top.block)};
   is_write_ = top.rwb != 0;
   if ((control & 0x03) != 0 && select_toggles_) quirks_.touch(chip::Quirk::fdm_under_select);
@@ -340,7 +354,6 @@ void VerilatedFront::take_data(std::uint8_t mosi) {
   if (!is_buffer_) log(mosi);
   commit_pending();
   ++data_bytes_;
-  ++(is_buffer_ ? strobes_.buffers : strobes_.registers);
   if (address == 0xFFFF) quirks_.touch(chip::Quirk::address_wrap);
   if (!is_write_) {
     top.fetched =
@@ -379,6 +392,8 @@ void VerilatedFront::commit_pending() {
 
 chip::FramePhase VerilatedFront::phase() const { return static_cast<chip::FramePhase>(model_->top().phase); }
 chip::Block VerilatedFront::block() const { return chip::Block{static_cast<std::uint8_t>(model_->top().block)}; }
+std::uint16_t VerilatedFront::taken_address() const { return model_->top().taken_address; }
+bool VerilatedFront::drives_miso() const { return model_->top().miso_oe != 0; }
 bool VerilatedFront::mosi() const { return model_->top().mosi != 0; }
 bool VerilatedFront::is_write() const { return model_->top().rwb != 0; }
 std::uint16_t VerilatedFront::address() const { return model_->top().address; }
@@ -400,6 +415,11 @@ std::optional<Error> VerilatedFront::write_waveform(const std::filesystem::path&
   // RTL that has not seen the beginning of a frame would not know where in it it is.
   auto first = std::find_if(events.begin(), events.end(), [&](const PinEvent& event) { return event.at >= from; });
   while (first != events.begin() && (first == events.end() || !first->scsn)) --first;
+  // What was long before is shown as of just before.
+  constexpr Duration idle = microseconds(1);
+  if (first != events.end() && first->scsn && first + 1 != events.end()) {
+    first->at = std::max(first->at, std::min(from, (first + 1)->at - idle));
+  }
 
   const EndingHeldBack whole;
   Model model{straps_};

@@ -39,6 +39,7 @@ struct Straps {
   std::uint8_t write_data_miso;
   std::uint8_t fdm_under_select;
   bool address_sticks;
+  std::uint8_t upsets = 0;  // of spi_front_bench.sv
 
   static Straps of(const chip::Quirks& quirks);
 };
@@ -79,6 +80,8 @@ class VerilatedFront final : public chip::PinFront {
   chip::Block block() const;
   bool is_write() const;
   std::uint16_t address() const;
+  std::uint16_t taken_address() const;  // of the last byte
+  bool drives_miso() const;
   // How often each strobe has moved, and when RTL took its last byte.
   struct Strobes {
     std::uint64_t bytes = 0, headers = 0, registers = 0, buffers = 0;
@@ -108,6 +111,7 @@ class VerilatedFront final : public chip::PinFront {
   void take_level(bool sclk, Instant at);
   void drive(Instant at);
   void take_byte();
+  void count_strobes();
   void take_data(std::uint8_t mosi);
   void begin_data(std::uint8_t control);
   void finish_data();
@@ -154,6 +158,8 @@ class VerilatedFront final : public chip::PinFront {
   std::size_t bytes_before_ = 0;
   chip::FrameLog log_;
   Strobes strobes_;
+  // Of the strobes, which move once for each byte.
+  bool header_level_ = false, register_level_ = false, buffer_level_ = false;
   Instant taken_at_ = Instant::min();
 
   std::vector<PinEvent> kept_;  // a ring, once it is full

@@ -103,6 +103,33 @@ TEST(LockStepTest, AnotherLevelOnMisoIsFoundAndSaidInWords) {
   EXPECT_THAT(bench.fronts.difference(), HasSubstr("byte 1 of the frame 00: bit 0 of MISO is 1 in C++ and 0 in RTL"));
 }
 
+Straps with_upsets(std::uint8_t upsets) {
+  Straps straps = Straps::of(chip::Quirks{});
+  straps.upsets = upsets;
+  return straps;
+}
+
+TEST(LockStepTest, MisoThatIsDrivenForEverIsFoundAndSaidInWords) {
+  Bench bench{{}, {.straps = with_upsets(0b001)}};
+  bench.frame({0x00, 0x39, 0x00, 0x00});
+  EXPECT_THAT(bench.fronts.difference(), HasSubstr(": RTL drives MISO while SCSn is high"));
+}
+
+TEST(LockStepTest, StrobesOfTheOtherSideAreFoundAndSaidInWords) {
+  Bench bench{{}, {.straps = with_upsets(0b010)}};
+  bench.frame({0x00, 0x39, 0x00, 0x00});
+  EXPECT_THAT(bench.fronts.difference(),
+              HasSubstr("byte 4 of the frame 00 39 00 00: RTL has strobed 4 bytes, 1 headers, 0 register bytes and 1 "
+                        "buffer bytes, due are 4, 1, 1 and 0"));
+}
+
+TEST(LockStepTest, ABufferByteThatIsWrittenElsewhereIsFoundAndSaidInWords) {
+  Bench bench{{}, {.straps = with_upsets(0b100)}};
+  bench.frame({0x00, 0x10, 0x14, 0x55});
+  EXPECT_THAT(bench.fronts.difference(),
+              HasSubstr("byte 4 of the frame 00 10 14 55: this byte is at 0x0010 in C++ and at 0x0011 in RTL"));
+}
+
 TEST(LockStepTest, TheHostGoesOnForFiftyMicrosecondsAndIsThenStopped) {
   Bench bench{{}, {.straps = with_sticking_address()}};
   bench.frame({0xFF, 0xFE, 0x10, 0, 0});
@@ -112,7 +139,11 @@ TEST(LockStepTest, TheHostGoesOnForFiftyMicrosecondsAndIsThenStopped) {
   EXPECT_THROW(bench.frame({0x00, 0x39, 0x00, 0x00}), chip::FrontsDiffer);
 }
 
-TEST(LockStepTest, TheWaveformOfADifferenceIsAnFstOfFiftyMicrosecondsBeforeAndAfterIt) {
+enum class Before { frames, a_pause };
+class WaveformTest : public testing::TestWithParam<Before> {};
+INSTANTIATE_TEST_SUITE_P(Either, WaveformTest, testing::Values(Before::frames, Before::a_pause));
+
+TEST_P(WaveformTest, OfADifferenceIsAnFstOfFiftyMicrosecondsBeforeAndAfterIt) {
   const char* const folder = std::getenv("TEST_TMPDIR");
   const std::filesystem::path file =
       std::filesystem::path{folder != nullptr ? folder : testing::TempDir()} / "lock_step_test.fst";
@@ -122,7 +153,12 @@ TEST(LockStepTest, TheWaveformOfADifferenceIsAnFstOfFiftyMicrosecondsBeforeAndAf
       bench.frame({0x00, 0x39, 0x00, 0x00});
     }
   };
-  frames_for(200us);
+  if (GetParam() == Before::frames) {
+    frames_for(200us);
+  } else {
+    bench.frame({0x00, 0x39, 0x00, 0x00});
+    bench.board.advance(1s);
+  }
   const Instant differs = bench.board.queue.now();
   bench.frame({0xFF, 0xFE, 0x10, 0, 0});
   EXPECT_THROW(frames_for(200us), chip::FrontsDiffer);
@@ -176,8 +212,7 @@ TEST(LockStepTest, AWaveformThatCannotBeWrittenIsAnError) {
   EXPECT_THAT(error->message, HasSubstr("/nowhere/at/all.fst"));
 }
 
-// Random frames
-// --------------------------------------------------------------------------------------------------------
+// Random frames -------------------------------------------------------------------------------------------------------
 
 // Each seed has chips of its own open questions, two modes and three clocks, and hosts that break their frames.
 class RandomFramesTest : public testing::TestWithParam<std::uint64_t> {
