@@ -7,10 +7,9 @@
 //   pins.on_byte(now, 0x00, 0x01);
 //
 // Below the scope "w5500" are SCSn, SCLK, MOSI, MISO, INTn and RSTn; below "w5500.bus" texts, "-" outside of data:
-// `block`
-// ("common", "S0", "S0.TX"), `offset` and `register` ("VERSIONR", "S0.Sn_TX_WR") of the byte under way, `access`, and
-// `data`, the last byte that has passed; numbers are hexadecimal. Frames of fixed length that follow each other under
-// one select are told apart as the datasheet has it.
+// `block` ("common", "S0", "S0.TX"), `offset` and `register` ("VERSIONR", "S0.Sn_TX_WR") of the byte under way,
+// `access`, and `data`, the last byte that has passed; numbers are hexadecimal. Frames of fixed length that follow each
+// other under one select are told apart as the datasheet has it.
 #pragma once
 
 #include <array>

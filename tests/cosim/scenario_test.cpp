@@ -315,7 +315,6 @@ TEST(SpiFaultsTest, MostFaultsEarnAFinding) {
 INSTANTIATE_TEST_SUITE_P(Every, SpiFaultTest, testing::ValuesIn(every_spi_fault()));
 
 // Sn_TX_WR passes FFFF, and RTL whose address stays there writes the next byte elsewhere.
-// The RTL's address stops at its end, and the C++ front's goes round.
 RunRequest with_fronts_that_differ(const std::filesystem::path& mismatch_file) {
   RunRequest request = a_request("stm32f405-arduino", "burst", {{"total_bytes", "131072"}});
   request.mismatch_file = mismatch_file;
