@@ -343,7 +343,7 @@ def _work(jobs: Sequence[Job], deadline_s: float, environment: Mapping[str, str]
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Its session holds all that it started. It has not been waited for, so that the number is still its own."""
-    # pytest takes SIGINT as the end of the session and leaves its JUnit file, SIGTERM as the failure of one test.
+    # At SIGINT its workers end too, and pytest leaves its JUnit file.
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         os.killpg(process.pid, kind)
         try:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import typer
@@ -128,3 +130,46 @@ def test_what_is_no_board_is_told_before_any_test(simulator, wizloop, tmp_path, 
     came_to, out, err = wizloop(*words)
     assert (came_to, out, err.count("\n")) == (code, "", 1)
     assert said in err
+
+
+ENDED = """
+import pathlib, pytest, time
+
+@pytest.fixture
+def board():
+    yield
+    pathlib.Path("released").touch()
+
+def test_that_takes_long(board):
+    pathlib.Path("begun").touch()
+    try:
+        time.sleep(60)
+    except Exception:
+        pass
+
+def test_that_comes_after():
+    pathlib.Path("after").touch()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "workers"),
+    [(signal.SIGTERM, 128 + 15, []), (signal.SIGHUP, 128 + 1, []), (signal.SIGTERM, 128 + 15, ["-n", "1"])],
+)
+def test_a_signal_ends_the_session_and_fails_no_test(tmp_path, number, code, workers):
+    (tmp_path / "test_own.py").write_text(ENDED)
+    command = [sys.executable, "-m", "wizloop", "test", "--", "test_own.py", "-p", "no:cacheprovider", *workers]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            for _ in range(600):
+                if (tmp_path / "begun").exists():
+                    break
+                time.sleep(0.05)
+            process.send_signal(number)
+            said, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == code, said
+    assert "failed" not in said and "SystemExit" not in said
+    assert (tmp_path / "released").exists()
+    assert not (tmp_path / "after").exists()

@@ -6,6 +6,8 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,6 +15,8 @@ from wizloop.errors import InfrastructureError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 def prepare() -> None:
@@ -29,7 +33,7 @@ def prepare() -> None:
 
 
 def _end_cleanly_when_told_to() -> None:
-    for ending in (signal.SIGTERM, signal.SIGHUP):
+    for ending in ENDING:
         if signal.getsignal(ending) is signal.SIG_DFL:  # under nohup it is not
             signal.signal(ending, _end)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # when `| head` has enough, this program ends as others do: quietly
@@ -38,6 +42,27 @@ def _end_cleanly_when_told_to() -> None:
 def _end(number: int, frame: FrameType | None) -> None:
     """Ends the program as the signal would, but by way of every `finally`."""
     sys.exit(128 + number)
+
+
+@contextmanager
+def ending_as_ctrl_c_does() -> Iterator[list[int]]:
+    """For who takes SystemExit as a failure of what it runs, as pytest does: in the block each signal that ends the program
+    is a KeyboardInterrupt, and the list has the numbers of those that came.
+    """
+    came: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    replaced = [number for number in ENDING if signal.getsignal(number) is _end]
+    for number in replaced:
+        signal.signal(number, interrupt)
+    try:
+        yield came
+    finally:
+        for number in replaced:
+            signal.signal(number, _end)
 
 
 def _open_closed_streams() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wizloop.cli import output
+from wizloop.cli import output, surroundings
 from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 
 if TYPE_CHECKING:
@@ -59,9 +59,15 @@ def test(
     if not _names_tests(context.args):
         words.append(str(bodies()))
     seen = Seen()
-    code = pytest.main(words, plugins=[seen])
+    with surroundings.ending_as_ctrl_c_does() as came:
+        try:
+            code = pytest.main(words, plugins=[seen])
+        except KeyboardInterrupt:  # before pytest has a session, or at its end
+            code = pytest.ExitCode.INTERRUPTED
     if json is not None:
         output.write_json(json, {"tests": [asdict(each) for each in seen.tests]})
+    if came:
+        raise typer.Exit(128 + came[0])
     _judge(int(code), seen)
 
 
