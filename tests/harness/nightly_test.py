@@ -163,6 +163,17 @@ def test_a_board_that_dies_in_the_night_is_one_sentence_and_the_report_has_the_c
     assert counts == {"boards": (2, 0, 0), "dut-model-w55rp20": (3, 0, 0), "dut-model-teensy40-w5500": (1, 0, 2)}
 
 
+def test_a_night_whose_published_figures_cannot_be_simulated_says_so(night, tmp_path, monkeypatch):
+    """Although no night before it has any that could be missed."""
+    (tmp_path / "broken.toml").write_text("sclk_hz = ")
+    words = ["bench", "--board", str(tmp_path / "broken.toml")]
+    monkeypatch.setattr("wizloop.nightly._bench", lambda plan: Job("bench", words, plan.out / "bench.log"))
+    code, document, _ = night("model:w55rp20", extra=("--host-figures",))
+    assert (code, document["exit_code"], document["verdict"]) == (5, 5, "red")
+    (sentence,) = [sentence["text"] for sentence in document["sentences"] if sentence["light"] == "red"]
+    assert sentence.startswith("published figures failed: not simulated: ") and "broken.toml" in sentence
+
+
 @pytest.mark.parametrize(("chosen", "code"), [("nosuchtest", 4), ("w55rp20", 0)])
 def test_words_that_choose_no_test_measure_nothing_and_fail_nothing(night, chosen, code):
     came_to, document, _ = night("model:w55rp20", "model:teensy40-w5500", words=("-k", chosen))
