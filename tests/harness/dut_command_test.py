@@ -105,6 +105,15 @@ def test_what_the_program_is_told_of_boards_it_tells_pytest(wizloop, tmp_path, m
     assert told[0][:-1] == ["-x", "--dut", "b1", "--dut-inventory", str(file), "--dut-wait", "2.5", "--why"]
 
 
+@pytest.mark.parametrize("wait", ["inf", "1e300"])
+def test_no_endless_wait_for_a_place_is_taken(tmp_path, wait):
+    (tmp_path / "test_own.py").write_text("def test_it(): pass\n")
+    done = run("test", "--dut-wait", wait, "--", "-q", "test_own.py", where=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--dut-wait {float(wait)}: expected seconds, from 0 to 604800" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.simulator
 def test_a_board_that_is_not_there_is_infrastructure(simulator, tmp_path):
     (tmp_path / "test_own.py").write_text("def test_one(dut): pass\ndef test_two(dut): pass\n")

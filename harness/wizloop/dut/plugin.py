@@ -39,6 +39,7 @@ LEFT_OUT = "quarantine"  # the property of a test that is not run: why
 HELD = "in quarantine"  # the property of a test that is run to verify it: the command that releases it
 DEFAULT = "model:w55rp20"
 BULK_BYTES = 10 << 20
+WAIT_S_MAX = 7 * 24 * 3600
 TAIL = 2000  # characters of a board's last words, in a failure
 
 _stands: pytest.StashKey[Stands] = pytest.StashKey()
@@ -92,6 +93,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(*what): skip on boards that lack one of these")
     config.addinivalue_line("markers", "announces(rule, why): the firmware breaks this rule, which is accepted")
+    wait = config.getoption("dut_wait")
+    if wait is not None and not 0 <= wait <= WAIT_S_MAX:  # nor is "nan"
+        raise pytest.UsageError(f"--dut-wait {wait}: expected seconds, from 0 to {WAIT_S_MAX} (a week)")
     if config.getoption("dut"):
         try:
             config.option.dut = _by_name(config)
