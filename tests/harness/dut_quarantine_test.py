@@ -69,7 +69,7 @@ def test_a_release_takes_out_what_it_names_and_leaves_the_rest_as_it_was(board, 
     assert code == 0
     held = {"board": "b1", "test": "", "owner": "ann", "reason": "RJ45 socket is worn out", "since": "2026-11-30"}
     assert json.loads((tmp_path / "out.json").read_text()) == {"file": str(file), "released": [held]}
-    assert said == "released: b1 is in quarantine since 2026-11-30 (ann): RJ45 socket is worn out\n"
+    assert said == "b1 released; it was in quarantine since 2026-11-30 (ann): RJ45 socket is worn out\n"
     assert file.read_text() == "# kept by hand\n\n" + FILE[FILE.index("  [[quarantine]]") :]
     assert board("release", "--test", "*::test_burst*")[0] == 0
     assert quarantine.load(file).entries == ()

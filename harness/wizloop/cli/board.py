@@ -169,7 +169,7 @@ def release(
         there = "\n  ".join(str(entry) for entry in loaded.entries) or "nothing"
         raise NothingMeasured(f"not in {file}, where there is\n  {there}")
     for entry in released:
-        _print(f"released: {entry}")
+        _print(f"{entry.what} released; it was {entry.said}")
     if json is not None:
         output.write_json(json, {"file": str(file), "released": [entry.to_json() for entry in released]})
 

@@ -54,9 +54,12 @@ class Entry:
         """Behind the name of what it holds."""
         return f"in quarantine since {self.since} ({self.owner}): {self.reason}"
 
+    @property
+    def what(self) -> str:
+        return " on ".join(part for part in (self.test, self.board) if part)
+
     def __str__(self) -> str:
-        what = " on ".join(part for part in (self.test, self.board) if part)
-        return f"{what} is {self.said}"
+        return f"{self.what} is {self.said}"
 
     def to_json(self) -> dict[str, str]:
         return {**asdict(self), "since": self.since.isoformat()}
