@@ -232,6 +232,15 @@ def test_a_newer_schema_is_refused_with_both_versions(url):
             Database(url, writable)
 
 
+@pytest.mark.parametrize("version", [0, -1])
+def test_a_version_that_never_was_is_refused(url, version):
+    with Database(url) as database, database.writing() as connection:
+        connection.execute(update(schema.version_table).values(version=version))
+    for writable in (True, False):
+        with pytest.raises(UsageError, match=rf"version {version}, which no wizloop has written: 1 was the first"):
+            Database(url, writable)
+
+
 # The tables of version 1, as that version made them on PostgreSQL; SQLite takes the same words.
 VERSION_1 = """
 CREATE TABLE wizloop_schema (version INTEGER NOT NULL);

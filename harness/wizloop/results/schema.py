@@ -167,6 +167,8 @@ def present_version(connection: Connection) -> int | None:
             raise UsageError(f"it holds tables of something else ({some}), expected an empty one")
         return None
     version: int = connection.execute(select(version_table.c.version)).scalar_one()
+    if version < min(MIGRATIONS):
+        raise UsageError(f"its schema has version {version}, which no wizloop has written: {min(MIGRATIONS)} was the first")
     if version > VERSION:
         raise UsageError(
             f"its schema has version {version}, and this wizloop knows up to {VERSION}: use a newer wizloop"
