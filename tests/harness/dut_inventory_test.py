@@ -87,11 +87,22 @@ def test_a_whole_file_is_read(file):
             "[[board]]\nname = 'b'\naddress = 'serial:p'\n[[board]]\nname = 'c'\naddress = 'serial:p@9600'",
             "boards.toml: boards b and c are one, for both are at serial:p$",
         ),
+        ("[board]\nname = 'b'", r"boards.toml: \[board\] is not expected, each board is a table \[\[board\]\]"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(file, text, said):
     file.write_text(text)
     with pytest.raises(UsageError, match=said):
+        inventory.load(file)
+
+
+def test_what_is_no_text_is_a_mistake_of_the_user(file):
+    file.write_bytes(b"\xff\xfe[board]")
+    with pytest.raises(UsageError, match="boards.toml: not a TOML file, for it is not UTF-8: "):
+        inventory.load(file)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(UsageError, match="cannot read .*boards.toml: Is a directory$"):
         inventory.load(file)
 
 

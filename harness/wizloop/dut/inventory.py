@@ -139,7 +139,11 @@ def load(file: Path | None = None) -> Inventory:
         if file is None and VARIABLE not in os.environ:
             return Inventory(path, ())
         raise UsageError(f"there is no inventory {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (IsADirectoryError, NotADirectoryError) as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not a TOML file, for it is not UTF-8: {error}") from error
+    except OSError as error:
         raise InfrastructureError(f"cannot read {path}: {error}") from error
     return parse(text, path)
 
@@ -150,6 +154,8 @@ def parse(text: str, file: Path) -> Inventory:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file}: {error}") from error
     tables = raw.pop("board", [])
+    if isinstance(tables, dict):
+        raise UsageError(f"{file}: [board] is not expected, each board is a table [[board]]: with two brackets")
     if raw or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f"{file}: {', '.join(raw) or 'board'} is not expected, only [[board]] tables are")
     boards: list[Board] = []
