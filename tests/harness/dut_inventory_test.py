@@ -54,7 +54,6 @@ def test_a_whole_file_is_read(file):
     ("text", "said"),
     [
         ("[[board]\n", "boards.toml: .*line 1"),
-        ("[board]\nname = 'b'", "only \\[\\[board\\]\\] tables are"),
         ("[[boards]]\nname = 'b'", "boards is not expected"),
         ("[[board]]\naddress = 'tcp:h:1'", "board 1: name = None, expected letters"),
         ("[[board]]\nname = 'b 1'\naddress = 'tcp:h:1'", "name = 'b 1', expected letters"),
