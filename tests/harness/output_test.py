@@ -70,6 +70,13 @@ def test_a_file_that_cannot_be_is_a_usage_error(fake, wizloop, place, name):
     assert os.listdir(place) == ["taken"]
 
 
+def test_a_file_that_cannot_be_is_found_before_any_work(fake, wizloop, place):
+    for words in (["bench"], ["nightly"], ["test"], ["ab", "b1"], ["board", "list"], ["board", "release", "b1"]):
+        code, out, err = wizloop(*words, "--json", place / "no" / "x.json")
+        assert (code, out) == (2, ""), words
+        assert err == f"wizloop: --json: cannot write {place / 'no' / 'x.json'}: No such file or directory\n"
+
+
 def test_the_new_file_keeps_the_place_and_the_mode_of_the_old_one(fake, wizloop, place):
     old = place / "old.json"
     old.touch(mode=0o640)

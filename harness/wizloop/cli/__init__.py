@@ -7,6 +7,8 @@ An error that nobody expected is infrastructure, in one line; WIZLOOP_DEBUG=1 ad
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -22,6 +24,7 @@ from wizloop.cli import (
     history,
     listing,
     nightly,
+    output,
     peer,
     replay,
     report,
@@ -57,12 +60,28 @@ app.command("test", context_settings=test.CONTEXT)(test.test)
 app.command("peer", context_settings=peer.CONTEXT)(peer.peer)
 
 
+def _checking_json(command: Any) -> Any:
+    """With --json of it and all below it looked at before any work."""
+    for below in getattr(command, "commands", {}).values():
+        _checking_json(below)
+    for parameter in command.params:
+        if "--json" in parameter.opts:
+            parameter.callback = _checked
+    return command
+
+
+def _checked(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
+    if value is not None:
+        output.check_json(Path(value))
+    return value
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Runs the program and exits; arguments are the process's own unless given."""
     if arguments is None:
         surroundings.prepare()
     try:
-        app(args=arguments, prog_name="wizloop")
+        _checking_json(typer.main.get_command(app))(args=arguments, prog_name="wizloop")
     except WizloopError as error:
         surroundings.drop_what_stdout_cannot_take()
         surroundings.complain(str(error))

@@ -76,6 +76,22 @@ def write_json(file: Path, document: Any) -> None:
         raise kind(f"--json: cannot write {file}: {error.strerror}") from error
 
 
+def check_json(file: Path) -> None:
+    """Before hours of work for a file whose folder is not there, or takes none."""
+    folder = file.resolve().parent
+    if file.is_dir():
+        why = errno.EISDIR
+    elif file.exists() and not file.is_file():  # a pipe or a device
+        return
+    elif not folder.is_dir():
+        why = errno.ENOTDIR if folder.exists() else errno.ENOENT
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        why = errno.EACCES
+    else:
+        return
+    raise UsageError(f"--json: cannot write {file}: {os.strerror(why)}")
+
+
 def _replace(file: Path, text: str) -> None:
     """By way of a file beside it, which takes its place once all is written."""
     beside = file.with_name(f".wizloop-{os.getpid()}.json")
