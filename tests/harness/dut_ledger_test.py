@@ -50,6 +50,19 @@ def test_flakes_are_listed(wizloop, tmp_path):
     assert json.loads(out.read_text())["flakes"][0]["failed"] == 1
 
 
+def test_tests_that_a_lost_board_has_failed_do_not_hide_those_that_are_flaky(wizloop, tmp_path):
+    (tmp_path / "boards.toml").write_text("")
+    lost = [line("infrastructure", test=f"t{n}") for n in range(21)] * 2
+    few = [line("infrastructure", board="b2", test="v")]
+    ledger.append(tmp_path / ledger.NAME, [*lost, *few, line("passed", test="u"), line("failed", test="u")])
+    assert wizloop("board", "flakes", "--inventory", tmp_path / "boards.toml")[1].splitlines() == [
+        "b1  u  passed 1, failed 1, infrastructure 0",
+        "b2  v  passed 0, failed 0, infrastructure 1",
+        "b1  21 tests  infrastructure 42",
+        f"23 of 23 tests, by {tmp_path / ledger.NAME}",
+    ]
+
+
 def test_outcomes_on_boards_of_the_inventory_are_kept(pytester, monkeypatch):
     shared = host.Host()
     monkeypatch.setattr("wizloop.dut.stands.Host", lambda: shared)

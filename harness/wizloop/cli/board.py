@@ -6,6 +6,7 @@ import datetime
 import getpass
 import json as json_text
 import os
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -106,20 +107,33 @@ def check(
         raise InfrastructureError(f"not well: {', '.join(ill)}")
 
 
+NAMED_MAX = 10
+
+
 @app.command("flakes")
 def flakes(inventory: InventoryOption = None, json: JsonOption = None) -> None:
-    """Tests that pass and fail on one board at one commit, and those that the infrastructure has failed."""
+    """Tests that pass and fail on one board at one commit, and those that the infrastructure has failed.
+
+    A board that was lost has failed whatever was to run on it: such tests, if they are many, are a line together.
+    """
     from wizloop.dut import inventory as inventories
     from wizloop.dut import ledger
 
     file = inventories.load(inventory).file.with_name(ledger.NAME)
     lines = ledger.read(file)
     found = ledger.flakes(lines)
+    spared = Counter(flake.board for flake in found if not flake.failed)
+    together = {board for board, tests in spared.items() if tests > NAMED_MAX}
     for flake in found:
+        if not flake.failed and flake.board in together:
+            continue
         _print(
             f"{flake.board}  {flake.test}  passed {flake.passed}, failed {flake.failed}, "
             f"infrastructure {flake.infrastructure}"
         )
+    for board in sorted(together):
+        times = sum(flake.infrastructure for flake in found if flake.board == board and not flake.failed)
+        _print(f"{board}  {spared[board]} tests  infrastructure {times}")
     _print(f"{len(found)} of {len({(line.board, line.test) for line in lines})} tests, by {file}")
     if json is not None:
         output.write_json(json, {"flakes": [asdict(flake) for flake in found]})
