@@ -36,6 +36,8 @@ void SpiWires::drive(bool scsn, bool sclk, bool mosi) {
   // Of edges at one instant, SCSn comes first where it opens a frame and last where it ends one; MOSI precedes SCLK.
   if (mosi != mosi_) {
     mosi_ = mosi;
+    judge_hold();
+    mosi_moved_at_ = queue_.now();
     if (wave_ != nullptr) wave_->set(queue_.now(), PinWave::MOSI, mosi);
   }
   if (!scsn && scsn_) fall_select();
@@ -64,6 +66,7 @@ void SpiWires::fall_select() {
   select_moved_at_ = now;
   clocked_ = false;
   clock_rose_at_ = Instant::min();
+  clock_fell_at_ = Instant::min();
   bits_in_ = 0;
   frame_ = {};
   ++frames_;
@@ -116,13 +119,50 @@ void SpiWires::rise_clock() {
       add(Rule::sclk_above_rating, fmt::format("SCLK {} Hz, guaranteed {} Hz", hz, limits::guaranteed_sclk.hz()));
     }
   }
+  if (now < clock_fell_at_ + shortest_low_) {
+    shortest_low_ = now - clock_fell_at_;
+    add(Rule::sclk_pulse_too_short, fmt::format("SCLK low for {} ps, at least {} ps (TWL)", shortest_low_.count(),
+                                                Duration{limits::sclk_low}.count()));
+  }
+  judge_setup();
   clock_rose_at_ = now;
   shift_ = static_cast<std::uint8_t>(shift_ << 1 | (mosi_ ? 1 : 0));
   if (++bits_in_ == bits_per_byte) take_byte();
 }
 
 void SpiWires::fall_clock() {
-  if (!scsn_) show_miso((target_.next_miso() >> (bits_per_byte - 1 - bits_in_) & 1) != 0);
+  if (scsn_) return;
+  const Instant now = queue_.now();
+  if (now < clock_rose_at_ + shortest_high_) {
+    shortest_high_ = now - clock_rose_at_;
+    add(Rule::sclk_pulse_too_short, fmt::format("SCLK high for {} ps, at least {} ps (TWH)", shortest_high_.count(),
+                                                Duration{limits::sclk_high}.count()));
+  }
+  clock_fell_at_ = now;
+  show_miso((target_.next_miso() >> (bits_per_byte - 1 - bits_in_) & 1) != 0);
+}
+
+void SpiWires::judge_setup() {
+  const Instant now = queue_.now();
+  if (now >= mosi_moved_at_ + shortest_setup_) return;
+  shortest_setup_ = now - mosi_moved_at_;
+  // Only a clock that has stood still before tells a mode: a host may have forgotten to let time pass.
+  const bool with_the_edge = shortest_setup_ == Duration{} && clock_moved_at_ < now && select_moved_at_ < now;
+  const std::string seen = fmt::format("MOSI moved {} ps before SCLK rose, at least {} ps (TDS)",
+                                       shortest_setup_.count(), Duration{limits::mosi_setup}.count());
+  if (with_the_edge) {
+    add(Rule::spi_mode_unsupported, seen + ": a master of mode 1 or 2, expected 0 or 3");
+  } else {
+    add(Rule::mosi_unsteady, seen);
+  }
+}
+
+void SpiWires::judge_hold() {
+  const Instant now = queue_.now();
+  if (scsn_ || now >= clock_rose_at_ + shortest_hold_) return;
+  shortest_hold_ = now - clock_rose_at_;
+  add(Rule::mosi_unsteady, fmt::format("MOSI moved {} ps after SCLK rose, at least {} ps (TDH)", shortest_hold_.count(),
+                                       Duration{limits::mosi_hold}.count()));
 }
 
 void SpiWires::take_byte() {

@@ -19,6 +19,7 @@
 #include "sim/chip/spi_target.hpp"
 #include "sim/core/event_queue.hpp"
 #include "sim/core/finding.hpp"
+#include "sim/core/limits.hpp"
 
 namespace wizloop::bus {
 
@@ -50,6 +51,8 @@ class SpiWires final : private chip::PinWitness {
   void rise_clock();
   void fall_clock();
   void note_first_edge();
+  void judge_setup();
+  void judge_hold();
   void take_byte();
   void show_miso(bool level);
   void add(Rule rule, const std::string& seen) { findings_.add(queue_.now(), rule, seen); }
@@ -72,8 +75,15 @@ class SpiWires final : private chip::PinWitness {
   bool clocked_ = false;  // since SCSn has fallen
   Instant select_moved_at_ = Instant::min();
   Instant clock_moved_at_ = Instant::min();
-  Instant clock_rose_at_ = Instant::min();
+  Instant clock_rose_at_ = Instant::min();  // in this frame, as is the next
+  Instant clock_fell_at_ = Instant::min();
+  Instant mosi_moved_at_ = Instant::min();
+  // The worst so far: a finding for each bit would tell no more.
   Duration shortest_period_ = Duration::max();
+  Duration shortest_high_ = limits::sclk_high;
+  Duration shortest_low_ = limits::sclk_low;
+  Duration shortest_setup_ = limits::mosi_setup;
+  Duration shortest_hold_ = limits::mosi_hold;
   std::uint64_t bytes_ = 0;
   std::uint64_t frames_ = 0;
 };

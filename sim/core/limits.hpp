@@ -14,6 +14,10 @@ inline constexpr Frequency theoretical_sclk{80'000'000};
 inline constexpr Duration select_high = 30ns;  // TCS
 inline constexpr Duration select_setup = 5ns;  // TCSS
 inline constexpr Duration select_hold = 5ns;   // TCSH
+inline constexpr Duration sclk_high = 6ns;     // TWH
+inline constexpr Duration sclk_low = 6ns;      // TWL
+inline constexpr Duration mosi_setup = 3ns;    // TDS
+inline constexpr Duration mosi_hold = 3ns;     // TDH
 // Datasheet 5.5.1.
 inline constexpr Duration reset_low = 500us;  // TRC
 inline constexpr Duration pll_lock = 1ms;     // TPL

@@ -29,6 +29,8 @@ enum class Rule : std::uint8_t {
   access_before_pll_lock,
   never_reset,
   spi_mode_unsupported,
+  sclk_pulse_too_short,
+  mosi_unsteady,
   header_cut_short,
   clocks_without_select,
   two_selects_low,

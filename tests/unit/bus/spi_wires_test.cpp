@@ -49,6 +49,30 @@ class SpiWiresTest : public testing::Test {
     deselect();
     return in;
   }
+  // A frame whose MOSI toggles `after` each edge of SCLK that has the level `edge`.
+  void toggle_mosi(bool edge, Duration after, Duration high = 50ns, Duration low = 50ns) {
+    select();
+    for (int i = 0; i < 64; ++i) {
+      const bool sclk = i % 2 == 0;
+      const bool moves = sclk == edge;
+      if (moves && after == Duration{}) mosi = !mosi;
+      drive(false, sclk);
+      if (moves && after > Duration{}) {
+        board.advance(after);
+        mosi = !mosi;
+        drive(false, sclk);
+      }
+      board.advance((sclk ? high : low) - (moves ? after : Duration{}));
+    }
+    deselect();
+  }
+  std::vector<std::string> seen(Rule rule) const {
+    std::vector<std::string> all;
+    for (const Finding& finding : board.findings.all()) {
+      if (finding.rule == rule) all.push_back(finding.seen);
+    }
+    return all;
+  }
   void drive(bool scsn, bool sclk) { wires.drive(scsn, sclk, mosi); }
   std::vector<std::string> found() const {
     std::vector<std::string> ids;
@@ -132,6 +156,46 @@ TEST_F(SpiWiresTest, ClocksWithoutAnyTimeAreTooFastAndNothingWorse) {
   half_period = Duration{};
   EXPECT_THAT(frame({0x00, 0x39, 0x00, 0x00}), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(found(), testing::Contains("sclk-above-limit"));
+}
+
+TEST_F(SpiWiresTest, AMasterOfMode1OrItsLikeIsNamedOnce) {
+  toggle_mosi(/*edge=*/true, 0ns);
+  EXPECT_THAT(seen(Rule::spi_mode_unsupported),
+              ElementsAre("MOSI moved 0 ps before SCLK rose, at least 3000 ps (TDS): a master of mode 1 or 2, "
+                          "expected 0 or 3"));
+}
+
+TEST_F(SpiWiresTest, SoIsOneOfMode2) {
+  idle = true;
+  drive(true, idle);
+  select();
+  for (int i = 0; i < 64; ++i) {
+    if (i % 2 == 1) mosi = !mosi;
+    drive(false, i % 2 == 1);
+    board.advance(half_period);
+  }
+  deselect();
+  EXPECT_EQ(seen(Rule::spi_mode_unsupported).size(), 1U);
+}
+
+TEST_F(SpiWiresTest, JudgesHowLongMosiIsSteadyAroundTheRisingEdge) {
+  toggle_mosi(/*edge=*/false, 47ns);
+  toggle_mosi(/*edge=*/true, 3ns);
+  EXPECT_THAT(found(), IsEmpty());
+  toggle_mosi(/*edge=*/false, 48ns);
+  toggle_mosi(/*edge=*/true, 2ns);
+  EXPECT_THAT(seen(Rule::mosi_unsteady), ElementsAre("MOSI moved 2000 ps before SCLK rose, at least 3000 ps (TDS)",
+                                                     "MOSI moved 2000 ps after SCLK rose, at least 3000 ps (TDH)"));
+}
+
+TEST_F(SpiWiresTest, JudgesHowLongSclkIsHighAndLow) {
+  toggle_mosi(/*edge=*/false, 0ns, 6ns, 54ns);
+  toggle_mosi(/*edge=*/false, 0ns, 54ns, 6ns);
+  EXPECT_THAT(found(), IsEmpty());
+  toggle_mosi(/*edge=*/false, 0ns, 5ns, 55ns);
+  toggle_mosi(/*edge=*/false, 0ns, 55ns, 5ns);
+  EXPECT_THAT(seen(Rule::sclk_pulse_too_short), ElementsAre("SCLK high for 5000 ps, at least 6000 ps (TWH)",
+                                                            "SCLK low for 5000 ps, at least 6000 ps (TWL)"));
 }
 
 TEST_F(SpiWiresTest, JudgesClocksOutsideOfAFrameAndValuesOnMiso) {
