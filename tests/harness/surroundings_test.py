@@ -8,6 +8,7 @@ import pty
 import shlex
 import signal
 import subprocess
+import sys
 
 import pytest
 from conftest import FAKE_PROGRAM, FAST_BOARD, SLOW_BOARD
@@ -120,3 +121,32 @@ def test_an_unexpected_error_is_one_line_and_its_traceback_for_the_asking(shell)
     code, out, err = shell(line, WIZLOOP_DEBUG="1")
     assert (code, out) == (5, "")
     assert "Traceback" in err and "line " in err
+
+
+SLOW = """
+import sys, time
+from importlib.abc import MetaPathFinder
+
+class Slow(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1]:
+            print("loading", flush=True)
+            time.sleep(60)
+
+sys.meta_path.insert(0, Slow())
+from wizloop.cli import main
+main(["ab", "nosuch"])
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "wizloop.cli.nightly", "wizloop.ab"])
+def test_ctrl_c_while_it_loads_shows_no_traceback(module):
+    command = [sys.executable, "-c", SLOW, module]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as loading:
+        try:
+            assert loading.stdout.readline() == "loading\n"
+            loading.send_signal(signal.SIGINT)
+            out, err = loading.communicate(timeout=60)
+        finally:
+            loading.kill()
+    assert (loading.returncode, out, err) == (130, "", "")

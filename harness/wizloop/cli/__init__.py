@@ -1,5 +1,5 @@
 """The program `wizloop`. Exit codes: 0 pass, 1 a scenario failed, 2 usage, 3 performance regressed, 4 nothing measured,
-5 infrastructure.
+5 infrastructure, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
 
 An error that nobody expected is infrastructure, in one line; WIZLOOP_DEBUG=1 adds its traceback.
 """
@@ -10,30 +10,32 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import typer
+from wizloop.cli import surroundings
 
-from wizloop.cli import (
-    ab,
-    bench,
-    board,
-    compare,
-    control,
-    doctor,
-    explain,
-    fit,
-    history,
-    listing,
-    nightly,
-    output,
-    peer,
-    replay,
-    report,
-    run,
-    serve,
-    surroundings,
-    test,
-)
-from wizloop.errors import InfrastructureError, WizloopError, unexpected
+with surroundings.quiet_while_loading():
+    import typer
+
+    from wizloop.cli import (
+        ab,
+        bench,
+        board,
+        compare,
+        control,
+        doctor,
+        explain,
+        fit,
+        history,
+        listing,
+        nightly,
+        output,
+        peer,
+        replay,
+        report,
+        run,
+        serve,
+        test,
+    )
+    from wizloop.errors import InfrastructureError, WizloopError, unexpected
 
 app = typer.Typer(
     help="Host-simulated hardware-in-the-loop tests for W5500 firmware.",
