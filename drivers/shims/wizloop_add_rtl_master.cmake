@@ -73,5 +73,6 @@ function(wizloop_add_rtl_master)
   list(TRANSFORM parameters PREPEND "-G")
   verilate(${arg_NAME} SOURCES ${rtl} TOP_MODULE ${arg_TOP} PREFIX V${arg_TOP} OPT_FAST -O3
            INCLUDE_DIRS ${arg_INCLUDES}
-           VERILATOR_ARGS -O3 --assert -Wno-fatal --x-assign fast --x-initial fast ${parameters})
+           # verilate() runs it unheard at configure; the build is not to skip what is the same then
+           VERILATOR_ARGS --no-skip-identical -O3 --assert -Wno-fatal --x-assign fast --x-initial fast ${parameters})
 endfunction()
