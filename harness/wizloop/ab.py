@@ -65,6 +65,7 @@ def run(
     on_start: Callable[[int], None] = lambda total: None,
     on_sample: Callable[[], None] = lambda: None,
     host_noise_pct: Callable[[], float] = noise.measure_pct,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Result:
     bench = _Bench(plan, database, stands)
     heads = {side: bench.heads(side) for side in plan.sides}
@@ -82,7 +83,8 @@ def run(
         return sample
 
     targets = {side: Target(recorders[side], heads[side]) for side in plan.sides}
-    interleave.side_by_side(targets, take, rounds, plan.seed, (lambda: None) if exact else host_noise_pct)
+    with recording.told_when_interrupted(say, *recorders.values()):
+        interleave.side_by_side(targets, take, rounds, plan.seed, (lambda: None) if exact else host_noise_pct)
     for recorder in recorders.values():
         recorder.end()
     runs = recorders[BASE].run, recorders[NEW].run

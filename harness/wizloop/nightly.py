@@ -29,7 +29,7 @@ from wizloop import boards
 from wizloop.compare.noise import NOISE_PCT_MAX
 from wizloop.dut import inventory, quarantine
 from wizloop.dut.address import is_name
-from wizloop.errors import InfrastructureError, NothingMeasured
+from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
 from wizloop.results import reading, recording
 from wizloop.results.database import Database, location
 from wizloop.results.schema import VIRTUAL
@@ -99,11 +99,9 @@ def run(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
         raise NothingMeasured("no board to test: name one with --dut, or write an inventory with `wizloop board add`")
     if VERIFY in plan.pytest:
         plan = _verifying(plan, say)
-    plan.out.mkdir(parents=True, exist_ok=True)
-    with _alone(plan.out), Database(location(plan.database)) as database:
+    with _alone(plan.out), Database(location(plan.database)) as database, _begun(plan, database, say) as night:
         for old in [*plan.out.glob("*.xml"), *plan.out.glob("*.log")]:
             old.unlink()
-        night = recording.begin(database, recording.here(plan.label))
         environment = {**os.environ, recording.JOINED: str(night.run)}
         held = _held(plan)
         checks = _check(plan, [dut for dut in plan.duts if dut not in held], environment, say)
@@ -358,8 +356,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
+def _begun(plan: Plan, database: Database, say: Callable[[str], None]) -> Iterator[recording.Recorder]:
+    night = recording.begin(database, recording.here(plan.label))
+    with recording.told_when_interrupted(say, night):
+        yield night
+
+
+@contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    with (folder / ".lock").open("w") as lock:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = (folder / ".lock").open("w")
+    except OSError as error:
+        raise UsageError(f"--out: cannot write {folder}: {error.strerror}") from error
+    with opened as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

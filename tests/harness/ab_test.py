@@ -188,6 +188,15 @@ def test_a_lost_board_ends_it_and_what_was_measured_stays(rack, database):
     assert sum(len(figure.samples) for figure in reading.figures(database, [1, 2])) == 8
 
 
+def test_who_interrupts_it_is_told_what_is_stored(rack, database):
+    said = []
+    rack.fail = {9: KeyboardInterrupt()}
+    plan = Plan({BASE: Side("b1"), NEW: Side("b1")}, ("tcp_xmit",))
+    with pytest.raises(KeyboardInterrupt):
+        ab.run(plan, database, rack, host_noise_pct=lambda: 2.0, say=said.append)
+    assert said == ["interrupted; runs 1 and 2 are stored as not ended"]
+
+
 def test_the_models_own_figure_tells_code_from_rack(rack, database):
     rack.slower_pct["b2"] = 8
     row = row_of(compared(rack, database, Side("b1"), Side("b2")))

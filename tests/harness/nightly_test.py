@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from wizloop import nightly
 from wizloop.nightly import Job, _exit_code
 from wizloop.results import reading, recording
 from wizloop.results.database import Database, location
@@ -241,6 +242,24 @@ def test_two_nights_in_one_folder_are_refused(night, wizloop, memory, tmp_path):
         fcntl.flock(lock, fcntl.LOCK_EX)
         code, _, err = wizloop("nightly", "--out", tmp_path, "--database", memory / "n.db")
     assert (code, "another nightly run is at work" in err) == (5, True)
+
+
+def test_who_interrupts_a_night_is_told_what_is_stored(night, wizloop, memory, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    for step, said in (("_work", "run 1 is stored as not ended"), ("_report", "run 2 is stored")):
+        monkeypatch.setattr(nightly, step, interrupted)
+        words = ("--dut", "model:w55rp20", "--no-host-figures", "--out", tmp_path, "--database", memory / "n.db")
+        code, out, _ = wizloop("nightly", *words)
+        assert (code, out.splitlines()[-1]) == (130, f"interrupted; {said}")
+        monkeypatch.setattr(nightly, "_work", lambda *_: None)
+
+
+def test_a_place_that_takes_nothing_is_a_mistake_in_its_name(night, wizloop, memory, tmp_path):
+    (tmp_path / "taken").touch()
+    code, _, err = wizloop("nightly", "--out", tmp_path / "taken" / "night", "--database", memory / "n.db")
+    assert (code, err) == (2, f"wizloop: --out: cannot write {tmp_path / 'taken' / 'night'}: Not a directory\n")
 
 
 def test_an_inventory_without_a_board_is_no_night(wizloop, tmp_path):

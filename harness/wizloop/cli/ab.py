@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from wizloop.cli import compare, output
+from wizloop.cli import compare, output, surroundings
 from wizloop.cli.board import InventoryOption
 from wizloop.cli.recording import DatabaseOption
 from wizloop.errors import UsageError
@@ -73,7 +73,7 @@ def ab(
     stands = Stands(None if inventory is None else str(inventory), seed)
     try:
         with Database(location(database)) as opened, output.progress("measuring") as (start, done):
-            result = work.run(plan, opened, stands, start, done)
+            result = work.run(plan, opened, stands, start, done, say=surroundings.complain)
             place = opened.name
     finally:
         stands.close()

@@ -9,7 +9,8 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -114,6 +115,18 @@ def begin(database: Database, head: RunHead, alone: bool = False) -> Recorder:
     return Recorder(database, run)
 
 
+@contextmanager
+def told_when_interrupted(say: Callable[[str], None], *begun: Recorder) -> Iterator[None]:
+    """Whoever ends the work early, by Ctrl-C or a signal, is told what of it is stored."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        numbers = " and ".join(str(recorder.run) for recorder in begun)
+        what = f"run {numbers} is" if len(begun) == 1 else f"runs {numbers} are"
+        say(f"interrupted; {what} stored" + ("" if all(recorder.ended for recorder in begun) else " as not ended"))
+        raise
+
+
 def _join(database: Database, number: str) -> Recorder:
     if not number.isascii() or not number.isdigit():
         raise UsageError(f"{JOINED} is {number!r}, expected the number of a stored run")
@@ -130,6 +143,7 @@ class Recorder:
     def __init__(self, database: Database, run: int, own: bool = True) -> None:
         self.database = database
         self.run = run
+        self.ended = False
         self._own = own
 
     def figure(self, head: FigureHead) -> int:
@@ -175,6 +189,7 @@ class Recorder:
 
     def end(self) -> None:
         """A run without an end was cut short; what it recorded counts all the same."""
+        self.ended = True
         if not self._own:
             return
         with self.database.writing() as connection:
