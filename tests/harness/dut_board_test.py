@@ -138,6 +138,14 @@ def test_a_board_is_added_by_its_address(wizloop, file, board):
     assert str(added.address) == f"serial:{board.device}@9600"
 
 
+def test_an_inventory_that_cannot_be_written_is_told_with_the_reason(wizloop, board, tmp_path):
+    (tmp_path / "taken").touch()
+    inventory = tmp_path / "taken" / "boards.toml"
+    code, out, err = wizloop("board", "add", "b1", f"serial:{board.device}@9600", "--inventory", inventory)
+    assert (code, out) == (5, "")
+    assert err in [f"wizloop: cannot write {inventory}: {why}\n" for why in ("File exists", "Not a directory")]
+
+
 def test_a_board_is_added_with_what_is_around_it(wizloop, file, board, tmp_path):
     address = f"serial:{board.device}"
     around = ["--control", "127.0.0.1:7000", "--host-ip"]

@@ -1,10 +1,14 @@
 """`wizloop board quarantine` and `release`."""
 
 import datetime
+import errno
 import json
+import os
+from pathlib import Path
 
 import pytest
 from wizloop.dut import quarantine
+from wizloop.errors import InfrastructureError
 
 BOARDS = '[[board]]\nname = "b1"\naddress = "tcp:rack:7001"\n\n[[board]]\nname = "b2"\naddress = "tcp:rack:7002"\n'
 FILE = """\
@@ -101,3 +105,17 @@ def test_a_file_of_another_shape_is_left_to_people(board, tmp_path):
     code, _, err = board("release", "b1")
     assert (code, "edit it by hand" in err) == (2, True)
     assert (tmp_path / quarantine.NAME).read_text() == text
+
+
+def test_its_folder_is_made_or_the_reason_is_told(tmp_path, monkeypatch):
+    entry = quarantine.Entry("", "*::test_burst*", "ann", "slow", datetime.date(2026, 11, 30))
+    file = tmp_path / "none" / "yet" / quarantine.NAME
+    quarantine.add(file, entry)
+    assert quarantine.load(file).entries == (entry,)
+
+    def read_only(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "mkdir", read_only)
+    with pytest.raises(InfrastructureError, match="cannot write .*quarantine.toml: Read-only file system$"):
+        quarantine.add(tmp_path / "other" / quarantine.NAME, entry)

@@ -240,8 +240,11 @@ def add(
     before = loaded.file.read_text(encoding="utf-8") if loaded.file.exists() else ""
     text = before + ("\n" if before else "") + entry
     written = inventories.parse(text, loaded.file).find(name)  # what is written can be read
-    loaded.file.parent.mkdir(parents=True, exist_ok=True)
-    loaded.file.write_text(text, encoding="utf-8")
+    try:
+        loaded.file.parent.mkdir(parents=True, exist_ok=True)
+        loaded.file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InfrastructureError(f"cannot write {loaded.file}: {error.strerror}") from error
     _print(f"added {name}: {found}" + (f", as {profile}" if profile else "") + f", to {loaded.file}")
     if json is not None:
         output.write_json(json, {"file": str(loaded.file), "board": _row(written)})

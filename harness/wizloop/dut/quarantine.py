@@ -156,6 +156,7 @@ def release(file: Path, board: str = "", test: str = "", owner: str = "") -> lis
 def _edit(file: Path, change: Callable[[str], str]) -> None:
     """Alone, whoever else does the same."""
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a+", encoding="utf-8") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             held.seek(0)
