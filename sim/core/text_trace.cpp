@@ -7,16 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "sim/core/output_file.hpp"
+
 namespace wizloop {
 
 Result<std::unique_ptr<TextTrace>> TextTrace::open(const std::filesystem::path& path) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    const int error_number = errno;
-    return Error{fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error_number)),
-                 kind_of(error_number)};
-  }
-  return std::unique_ptr<TextTrace>{new TextTrace{path, file}};
+  const Result<std::FILE*> file = output::open_stream(path);
+  if (!file) return file.error();
+  return std::unique_ptr<TextTrace>{new TextTrace{path, file.value()}};
 }
 
 TextTrace::TextTrace(std::filesystem::path path, std::FILE* file) : path_{std::move(path)}, file_{file} {}

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "sim/core/output_file.hpp"
+
 namespace wizloop {
 namespace {
 
@@ -21,13 +23,9 @@ constexpr std::size_t most_signals = '0' - '!';
 
 Result<std::unique_ptr<WaveFile>> VcdFile::open(const std::filesystem::path& path, std::span<const WaveSignal> signals,
                                                 std::string_view note) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    const int error_number = errno;
-    return Error{fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error_number)),
-                 kind_of(error_number)};
-  }
-  std::unique_ptr<VcdFile> opened{new VcdFile{path, file, signals}};
+  const Result<std::FILE*> file = output::open_stream(path);
+  if (!file) return file.error();
+  std::unique_ptr<VcdFile> opened{new VcdFile{path, file.value(), signals}};
   opened->declare(note);
   return std::unique_ptr<WaveFile>{std::move(opened)};
 }

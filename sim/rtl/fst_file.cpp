@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/descriptor.hpp"
+#include "sim/core/output_file.hpp"
 #include "sim/rtl/fst_disk.hpp"
 #endif
 
@@ -23,8 +25,9 @@ namespace {
 
 class FstFile final : public WaveFile {
  public:
-  FstFile(std::filesystem::path path, void* context, std::span<const WaveSignal> signals, std::string_view note)
-      : path_{std::move(path)}, context_{context}, signals_{signals.begin(), signals.end()} {
+  FstFile(std::filesystem::path path, int held, void* context, std::span<const WaveSignal> signals,
+          std::string_view note)
+      : path_{std::move(path)}, held_{held}, context_{context}, signals_{signals.begin(), signals.end()} {
     constexpr int picoseconds = -12;
     fstWriterSetPackType(context_, FST_WR_PT_LZ4);
     fstWriterSetTimescale(context_, picoseconds);
@@ -47,6 +50,7 @@ class FstFile final : public WaveFile {
   }
   ~FstFile() override {
     if (context_ != nullptr && !no_room_to_close_fst(path_)) fstWriterClose(context_);
+    descriptor::close(held_);
   }
 
   void begin(Instant at, std::span<const WaveValue> values) override {
@@ -77,6 +81,7 @@ class FstFile final : public WaveFile {
     fstWriterEmitTimeChange(context_, static_cast<std::uint64_t>(at.time_since_epoch().count()));
   }
   std::filesystem::path path_;
+  int held_;  // until the writer is done with the file
   void* context_;
   std::vector<WaveSignal> signals_;
   std::vector<fstHandle> handles_;
@@ -85,14 +90,24 @@ class FstFile final : public WaveFile {
 
 Result<std::unique_ptr<WaveFile>> open_fst(const std::filesystem::path& path, std::span<const WaveSignal> signals,
                                            std::string_view note) {
+  // The writer removes what has the name and makes a file, which is then the one to hold.
+  const Result<int> before = output::hold(path);
+  if (!before) return before.error();
   errno = 0;
   void* const context = fstWriterCreate(path.c_str(), 1);
   if (context == nullptr) {
     const int error_number = errno;
+    descriptor::close(before.value());
     return Error{fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error_number)),
                  kind_of(error_number)};
   }
-  return std::unique_ptr<WaveFile>{std::make_unique<FstFile>(path, context, signals, note)};
+  const Result<int> held = output::hold(path);
+  descriptor::close(before.value());
+  if (!held) {
+    fstWriterClose(context);
+    return held.error();
+  }
+  return std::unique_ptr<WaveFile>{std::make_unique<FstFile>(path, held.value(), context, signals, note)};
 }
 
 #else

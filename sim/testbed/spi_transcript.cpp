@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "sim/core/hex.hpp"
+#include "sim/core/output_file.hpp"
 #include "sim/wire/frame.hpp"
 
 namespace wizloop::testbed {
@@ -50,13 +51,9 @@ std::int64_t ps(Instant at) { return at.time_since_epoch().count(); }
 
 Result<std::unique_ptr<TranscriptWriter>> TranscriptWriter::open(const std::filesystem::path& path,
                                                                  const TranscriptHead& head) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    const int error_number = errno;
-    return Error{fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error_number)),
-                 kind_of(error_number)};
-  }
-  std::unique_ptr<TranscriptWriter> writer{new TranscriptWriter{path, file}};
+  const Result<std::FILE*> file = output::open_stream(path);
+  if (!file) return file.error();
+  std::unique_ptr<TranscriptWriter> writer{new TranscriptWriter{path, file.value()}};
   writer->put(fmt::format("{}\nboard {}\nseed {}\n", magic, head.board, head.seed));
   for (const auto& [name, value] : head.settings) writer->put(fmt::format("set {}={}\n", name, value));
   writer->put(fmt::format("note {}\n", head.note));

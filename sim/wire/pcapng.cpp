@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/core/descriptor.hpp"
+#include "sim/core/output_file.hpp"
 
 namespace wizloop::wire {
 namespace {
@@ -33,7 +34,7 @@ constexpr std::size_t buffer_bytes = 64 * 1024;
 constexpr std::size_t largest_block = max_frame_bytes + 64;
 constexpr std::size_t most_waiting_bytes = 1024 * 1024;
 constexpr std::size_t worth_moving_bytes = 32 * 1024;  // half of what a pipe holds
-constexpr int last_wait_ms = 100;  // for a reader that stalls, at the end
+constexpr int last_wait_ms = 100;                      // for a reader that stalls, at the end
 
 Bytes bytes_of(std::string_view text) {
   return Bytes{reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}.first(
@@ -44,13 +45,9 @@ Bytes bytes_of(std::string_view text) {
 
 Result<std::unique_ptr<PcapngWriter>> PcapngWriter::open(const std::filesystem::path& path,
                                                          std::string_view interface_name, std::string_view comment) {
-  const int file = descriptor::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) {
-    const int error_number = errno;
-    return Error{fmt::format("{}: cannot open for writing: {}", path.native(), std::strerror(error_number)),
-                 kind_of(error_number)};
-  }
-  std::unique_ptr<PcapngWriter> writer{new PcapngWriter{path, file}};
+  const Result<int> file = output::open(path);
+  if (!file) return file.error();
+  std::unique_ptr<PcapngWriter> writer{new PcapngWriter{path, file.value()}};
 
   const std::size_t section = writer->begin_block(section_header_block);
   writer->put32(byte_order_magic);

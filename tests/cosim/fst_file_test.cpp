@@ -78,6 +78,20 @@ TEST(FstDisk, RemovesWhatCannotBeReadToItsEnd) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
+TEST(FstFile, ASecondWriterIsRefused) {
+  const auto file = std::filesystem::temp_directory_path() / ("fst_file_held." + std::to_string(getpid()) + ".fst");
+  {
+    const auto first = open_wave(file, signals, "");
+    ASSERT_TRUE(first);
+    const auto second = open_wave(file, signals, "");
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().message,
+              file.string() + ": is being written by another process, or by this one under another option");
+  }
+  EXPECT_TRUE(open_wave(file, signals, ""));
+  std::filesystem::remove(file);
+}
+
 TEST(FstFile, SaysWhereItCannotBeWrittenAndLeavesOtherSuffixesToTheVcd) {
   const auto nowhere = open_wave("/no/such/folder/x.fst", signals, "");
   ASSERT_FALSE(nowhere);

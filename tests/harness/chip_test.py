@@ -207,7 +207,7 @@ def test_a_wrong_testbed_is_refused(wrong, message):
 
 
 def test_a_file_that_cannot_be_is_refused_and_a_full_disk_is_the_machines_fault(tmp_path):
-    with pytest.raises(UsageError, match="missing/file.pcapng: cannot open for writing"):
+    with pytest.raises(UsageError, match="missing/file.pcapng: cannot be written"):
         Testbed(pcap=tmp_path / "missing" / "file.pcapng")
     testbed = Testbed(trace="/dev/full")
     testbed.read(COMMON, VERSIONR, 1)
