@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,11 @@ class FstFile final : public WaveFile {
 
 Result<std::unique_ptr<WaveFile>> open_fst(const std::filesystem::path& path, std::span<const WaveSignal> signals,
                                            std::string_view note) {
+  std::error_code none;
+  if (const auto what = std::filesystem::status(path, none);
+      std::filesystem::exists(what) && !std::filesystem::is_regular_file(what)) {
+    return Error{path.string() + ": cannot be written: an FST wants a file that it can seek in; .vcd does without"};
+  }
   // The writer removes what has the name and makes a file, which is then the one to hold.
   const Result<int> before = output::hold(path);
   if (!before) return before.error();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <gtkwave/fstapi.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -90,6 +91,17 @@ TEST(FstFile, ASecondWriterIsRefused) {
   }
   EXPECT_TRUE(open_wave(file, signals, ""));
   std::filesystem::remove(file);
+}
+
+TEST(FstFile, APipeStaysOneAndIsRefused) {
+  const auto pipe = std::filesystem::temp_directory_path() / ("fst_file_pipe." + std::to_string(getpid()) + ".fst");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const auto opened = open_wave(pipe, signals, "");
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().message,
+            pipe.string() + ": cannot be written: an FST wants a file that it can seek in; .vcd does without");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  std::filesystem::remove(pipe);
 }
 
 TEST(FstFile, SaysWhereItCannotBeWrittenAndLeavesOtherSuffixesToTheVcd) {
