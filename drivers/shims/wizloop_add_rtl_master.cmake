@@ -47,6 +47,18 @@ function(wizloop_add_rtl_master)
     message(FATAL_ERROR "wizloop_add_rtl_master(NAME ${arg_NAME}): SOURCES want RTL (.sv, .v) and a test (.c, .cpp)")
   endif()
 
+  foreach(parameter IN LISTS arg_PARAMETERS)
+    if(NOT parameter MATCHES "^[A-Za-z_][A-Za-z0-9_$]*=.")
+      message(FATAL_ERROR "wizloop_add_rtl_master(NAME ${arg_NAME}): PARAMETERS has \"${parameter}\", expected NAME=VALUE")
+    endif()
+  endforeach()
+  foreach(file IN LISTS rtl)
+    get_filename_component(whole ${file} ABSOLUTE)
+    if(NOT EXISTS ${whole})
+      message(FATAL_ERROR "wizloop_add_rtl_master(NAME ${arg_NAME}): there is no ${whole}, which SOURCES has")
+    endif()
+  endforeach()
+
   if(NOT COMMAND verilate)
     find_program(VERILATOR_PROGRAM verilator REQUIRED)
     execute_process(COMMAND ${VERILATOR_PROGRAM} --getenv VERILATOR_ROOT OUTPUT_VARIABLE verilator_root

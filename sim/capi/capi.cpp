@@ -242,7 +242,9 @@ int sleep_ps(Bed& bed, Turn& turn, std::uint64_t ps, Account account) {
   return sleep_for(bed, turn, std::min(picoseconds(static_cast<std::int64_t>(ps)), bed.left()), account);
 }
 
-int bad_level(int level) { return fail(WIZLOOP_E_ARGUMENT, fmt::format("level {}, expected 0 or 1", level)); }
+int bad_level(int level, std::string_view pin) {
+  return fail(WIZLOOP_E_ARGUMENT, fmt::format("{}: level {}, expected 0 or 1", pin, level));
+}
 
 // Settings, from the configuration or the environment, applied to what create() builds.
 std::optional<Failure> apply(testbed::TestbedSetup& setup, std::string_view setting) {
@@ -471,7 +473,7 @@ int wizloop_run(wizloop_t* handle, void (*program)(void* context), void* context
 // Pins ---------------------------------------------------------------------------------------------------------------
 
 int wizloop_scsn(wizloop_t* handle, int level) {
-  if (level != 0 && level != 1) return bad_level(level);
+  if (level != 0 && level != 1) return bad_level(level, "SCSn");
   return firmware(handle, [&](Bed& bed, Turn& turn) {
     if (const int busy = no_dma_now(bed); busy != WIZLOOP_OK) return busy;
     bed.set_scsn(level != 0, thread_token());
@@ -494,7 +496,7 @@ int wizloop_scsn_price(wizloop_t* handle, uint64_t select_ps, uint64_t deselect_
 }
 
 int wizloop_rstn(wizloop_t* handle, int level) {
-  if (level != 0 && level != 1) return bad_level(level);
+  if (level != 0 && level != 1) return bad_level(level, "RSTn");
   return firmware(handle, [&](Bed& bed, Turn& turn) {
     bed.testbed().chip().set_rstn(level != 0);
     make_callbacks(bed, turn);
@@ -524,9 +526,9 @@ int wizloop_on_intn(wizloop_t* handle, wizloop_level_fn callback, void* context)
 // SPI ----------------------------------------------------------------------------------------------------------------
 
 int wizloop_spi_levels(wizloop_t* handle, int scsn, int sclk, int mosi) {
-  for (const int level : {scsn, sclk, mosi}) {
-    if (level != 0 && level != 1) return bad_level(level);
-  }
+  if (scsn != 0 && scsn != 1) return bad_level(scsn, "SCSn");
+  if (sclk != 0 && sclk != 1) return bad_level(sclk, "SCLK");
+  if (mosi != 0 && mosi != 1) return bad_level(mosi, "MOSI");
   return firmware(handle, [&](Bed& bed, Turn& turn) {
     if (bed.dma_runs() || bed.in_frame()) return fail(WIZLOOP_E_STATE, "SCSn is low by wizloop_scsn()");
     bus::SpiWires& wires = bed.wires();
@@ -610,7 +612,7 @@ int wizloop_spi_transaction(wizloop_t* handle, const wizloop_segment* segments, 
 }
 
 int wizloop_other_select(wizloop_t* handle, int selected) {
-  if (selected != 0 && selected != 1) return bad_level(selected);
+  if (selected != 0 && selected != 1) return bad_level(selected, "other select");
   return firmware(handle, [&](Bed& bed, Turn&) {
     bed.testbed().bus().other_select(selected != 0);
     return WIZLOOP_OK;
@@ -722,7 +724,7 @@ int wizloop_price(wizloop_t* handle, const char* key, double* value) {
 // Cable and station --------------------------------------------------------------------------------------------------
 
 int wizloop_link(wizloop_t* handle, int plugged) {
-  if (plugged != 0 && plugged != 1) return bad_level(plugged);
+  if (plugged != 0 && plugged != 1) return bad_level(plugged, "link");
   return outside(handle, [&](Bed& bed) {
     bed.testbed().link().set_up(plugged != 0);
     bed.testbed().chip().plug(plugged != 0);

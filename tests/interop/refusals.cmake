@@ -25,6 +25,10 @@ elseif(CASE STREQUAL "master_without_test")
   wizloop_add_rtl_master(NAME master TOP master SOURCES master.sv)
 elseif(CASE STREQUAL "bad_clock")
   wizloop_add_rtl_master(NAME master TOP master SOURCES master.sv test.c CLOCK_HZ 50MHz)
+elseif(CASE STREQUAL "bad_parameter")
+  wizloop_add_rtl_master(NAME master TOP master SOURCES master.sv test.c PARAMETERS DIV=2 25)
+elseif(CASE STREQUAL "missing_rtl")
+  wizloop_add_rtl_master(NAME master TOP master SOURCES no_master.sv test.c PARAMETERS DIV=2)
 elseif(CASE STREQUAL "nothing") # is wrong here: it comes as far as the target, which no script can make
   wizloop_add_driver_test(${sketch} DEFINITIONS DEBUG _WIZCHIP_=W5500 EXPECT "OK" "a{2}|b$" STOP "^done" RUN_MS 20
                           TIMEOUT 0.5 SERVICES "tcp-echo port=7")

@@ -306,6 +306,9 @@ TEST(CapiWires, AHostMovesThemByItself) {
   EXPECT_EQ(bytes, 4U);
   EXPECT_THAT(wizloop_report(bed), testing::HasSubstr(", 4 SPI bytes in 1 frames"));
   EXPECT_EQ(wizloop_spi_levels(bed, 2, 0, 0), WIZLOOP_E_ARGUMENT);
+  EXPECT_STREQ(wizloop_error(), "SCSn: level 2, expected 0 or 1");
+  EXPECT_EQ(wizloop_spi_levels(bed, 0, 0, 3), WIZLOOP_E_ARGUMENT);
+  EXPECT_STREQ(wizloop_error(), "MOSI: level 3, expected 0 or 1");
   wizloop_scsn(bed, 0);
   EXPECT_EQ(wizloop_spi_levels(bed, 0, 0, 0), WIZLOOP_E_STATE);
 }

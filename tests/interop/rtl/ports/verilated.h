@@ -1,0 +1,6 @@
+// What a master's pins need of Verilator.
+#pragma once
+
+struct VerilatedContext {
+  void threads(unsigned) {}
+};
