@@ -7,8 +7,8 @@
 # The module's ports are clk, rst_n, scsn, sclk, mosi, miso and intn; those of SOURCES that end in .v or .sv are its own,
 # the others are the test, which defines driver_test() and lets the master run by rtl_master_run() (rtl/rtl_master.h).
 # INCLUDES is for both. What the master does to the chip, and its edges, are judged as firmware's are: findings that ANNOUNCE
-# does not name fail the test, and so do assertions of the RTL. Verilator's warnings are shown and no more. With WAVE it
-# leaves the pins in NAME.vcd of the binary folder, beside the capture in NAME.pcapng.
+# does not name fail the test, and so do assertions of the RTL, and a master that moves no SPI byte. Verilator's warnings are
+# shown and no more. With WAVE it leaves the pins in NAME.vcd of the binary folder, beside the capture in NAME.pcapng.
 #
 #   find_package(wizloop REQUIRED)
 #   wizloop_add_rtl_master(NAME beacon TOP udp_beacon SOURCES udp_beacon.sv beacon_test.c CLOCK_HZ 50000000)
@@ -79,7 +79,7 @@ function(wizloop_add_rtl_master)
     endif()
   endforeach()
   wizloop_add_driver_test(NAME ${arg_NAME} SHIM none SOURCES ${test} ${pins} INCLUDES ${wizloop_RTL_SHIM} ${arg_INCLUDES}
-                          ${passed_on})
+                          ARGUMENTS --wants-spi ${passed_on})
   target_compile_features(${arg_NAME} PRIVATE cxx_std_17)
   set(parameters ${arg_PARAMETERS})
   list(TRANSFORM parameters PREPEND "-G")

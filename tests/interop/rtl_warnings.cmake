@@ -5,6 +5,10 @@ find_program(verilator verilator REQUIRED)
 
 # A script has no targets.
 function(wizloop_add_driver_test)
+  list(FIND ARGN --wants-spi place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "a master may be silent")
+  endif()
 endfunction()
 function(target_compile_features)
 endfunction()

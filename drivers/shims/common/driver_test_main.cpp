@@ -2,7 +2,9 @@
 // object is loaded so that its symbols are its own business: a driver may define socket(), close() or send().
 //
 //   wizloop-driver-test DRIVER.so [--board B] [--seed N] [--set NAME=VALUE]... [--serve "SERVICE OPTIONS"]...
-//       [--announce RULE=REASON]... [--pcap FILE] [--trace FILE] [--poll-limit-ms N]
+//       [--announce RULE=REASON]... [--pcap FILE] [--trace FILE] [--poll-limit-ms N] [--wants-spi]
+//
+// --wants-spi: a driver that has moved no byte of SPI fails, whatever it says.
 //
 // Exit codes: 0 the driver passed; 1 it failed, hung, or earned a finding that nobody announced; 2 wrong usage; 5 the
 // machine lacks something.
@@ -27,12 +29,13 @@ namespace {
 constexpr const char* usage_text =
     "usage: wizloop-driver-test DRIVER.so [--board B] [--seed N] [--set NAME=VALUE]... [--serve \"SERVICE "
     "OPTIONS\"]...\n"
-    "           [--announce RULE=REASON]... [--pcap FILE] [--trace FILE] [--poll-limit-ms N]\n";
+    "           [--announce RULE=REASON]... [--pcap FILE] [--trace FILE] [--poll-limit-ms N] [--wants-spi]\n";
 
 constexpr int passed = 0, failed = 1, usage = 2, machine = 5;
 
 struct Options {
   const char* driver = nullptr;
+  bool wants_spi = false;
   wizloop_config config = WIZLOOP_CONFIG_INIT;
   std::vector<const char*> settings;
   std::vector<std::string> services;
@@ -71,6 +74,10 @@ Options parse(int argc, char** argv) {
     if (word == "--help" || word == "-h") {
       std::fputs(usage_text, stdout);
       std::exit(passed);
+    }
+    if (word == "--wants-spi") {
+      options.wants_spi = true;
+      continue;
     }
     if (!word.starts_with("--")) {
       if (options.driver != nullptr) refuse("a second driver, \"" + std::string{word} + "\"");
@@ -121,7 +128,7 @@ struct Run {
   int result;
 };
 
-int judge(wizloop_t* bed, int outcome, int result) {
+int judge(wizloop_t* bed, int outcome, int result, bool wants_spi) {
   std::fputs(wizloop_report(bed), stdout);
   if (outcome == WIZLOOP_E_HANG) {
     std::printf("failed: %s\n", wizloop_error());
@@ -131,7 +138,11 @@ int judge(wizloop_t* bed, int outcome, int result) {
   if (result != 0) std::printf("failed: driver_test() returned %d\n", result);
   if (rules > 0)
     std::printf("failed: %d kinds of findings that nobody announced; wizloop explain tells about each\n", rules);
-  if (result != 0 || rules > 0) return failed;
+  std::uint64_t bytes = 0;
+  if (wants_spi && wizloop_counter(bed, "spi_bytes", &bytes) != WIZLOOP_OK) return complain(wizloop_error_code());
+  const bool silent = wants_spi && bytes == 0;
+  if (silent) std::puts("failed: no SPI byte moved: is SCSn ever low, and does SCLK run for eight bits?");
+  if (result != 0 || rules > 0 || silent) return failed;
   std::puts("passed");
   return passed;
 }
@@ -164,7 +175,7 @@ int run(const Options& options) {
   const int outcome = wizloop_run(
       bed, [](void* of) { static_cast<Run*>(of)->result = static_cast<Run*>(of)->test(static_cast<Run*>(of)->bed); },
       &run);
-  const int verdict = judge(bed, outcome, run.result);
+  const int verdict = judge(bed, outcome, run.result, options.wants_spi);
   if (const int code = wizloop_destroy(bed); code != WIZLOOP_OK) return complain(code);
   return verdict;
 }
