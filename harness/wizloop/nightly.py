@@ -3,8 +3,8 @@
     plan = Plan(duts=("b1", "tcp:rack1:7001"), out=Path("build/nightly"), bodies=Path("tests/dut"))
     nightly.run(plan, print)["exit_code"]
 
-Each step is a process of its own with a deadline, and a board that hangs holds up no other. All figures of a night are
-one stored run. A board that does not answer is told on the page, and the others are tested all the same.
+Each step is a process of its own with a deadline, and a board that hangs holds up no other. It ends with the night, however
+that ends (night_keeper.py). All figures of a night are one stored run. A board that does not answer is told on the page, and the others are tested all the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -30,13 +29,13 @@ from wizloop.compare.noise import NOISE_PCT_MAX
 from wizloop.dut import inventory, quarantine
 from wizloop.dut.address import is_name
 from wizloop.errors import InfrastructureError, NothingMeasured, UsageError
+from wizloop.night_keeper import end
 from wizloop.results import reading, recording
 from wizloop.results.database import Database, location
 from wizloop.results.schema import VIRTUAL
 
 CHECK_DEADLINE_S = 120.0
 HOST_DEADLINE_S = 600.0  # of what needs no board: simulating, and writing the report
-END_DEADLINE_S = 10.0  # of a process that was asked to end
 POLL_S = 0.05
 PUBLISHED = "published figures"  # beside the boards, where they could not be simulated
 CHECK = "bringup_test.py::test_it_says_who_it_is"
@@ -316,20 +315,21 @@ def _exit_code(document: Mapping[str, Any], checks: Sequence[Job], tests: Sequen
 def _work(jobs: Sequence[Job], deadline_s: float, environment: Mapping[str, str], say: Callable[[str], None]) -> None:
     """All at once. Who is not done by the deadline is ended, with all that it started."""
     running: dict[int, tuple[Job, subprocess.Popen[bytes]]] = {}
-    end = time.monotonic() + deadline_s
+    until = time.monotonic() + deadline_s
     try:
         for number, job in enumerate(jobs):
             with job.log.open("wb") as log:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "wizloop", *job.words],
+                    [sys.executable, "-m", "wizloop.night_keeper", str(os.getpid()), *job.words],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     env=dict(environment),
                     start_new_session=True,
+                    close_fds=False,  # the lock of the folder is held until the last of them has ended
                 )
             running[number] = job, process
-        while running and time.monotonic() < end:
+        while running and time.monotonic() < until:
             for number, (job, process) in list(running.items()):
                 if process.poll() is not None:
                     del running[number]
@@ -340,19 +340,7 @@ def _work(jobs: Sequence[Job], deadline_s: float, environment: Mapping[str, str]
             say(f"{job.name}: not done after {deadline_s:g} s, ended")
     finally:
         for _, process in running.values():
-            _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Its session holds all that it started. It has not been waited for, so that the number is still its own."""
-    # At SIGINT its workers end too, and pytest leaves its JUnit file.
-    for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        os.killpg(process.pid, kind)
-        try:
-            process.wait(END_DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            continue
-        return
+            end(process.pid, process)
 
 
 @contextmanager
@@ -374,6 +362,7 @@ def _alone(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InfrastructureError(f"another nightly run is at work in {folder}") from None
+        os.set_inheritable(lock.fileno(), True)
         yield
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import subprocess
+import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -260,6 +263,50 @@ def test_a_place_that_takes_nothing_is_a_mistake_in_its_name(night, wizloop, mem
     (tmp_path / "taken").touch()
     code, _, err = wizloop("nightly", "--out", tmp_path / "taken" / "night", "--database", memory / "n.db")
     assert (code, err) == (2, f"wizloop: --out: cannot write {tmp_path / 'taken' / 'night'}: Not a directory\n")
+
+
+def state_of(process):
+    """As the kernel has it; empty: it is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def soon(condition, within=60.0):
+    end = time.monotonic() + within
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
+def test_a_night_that_is_killed_leaves_no_test_at_work_and_no_other_begins_before(night, memory, tmp_path, workers):
+    bodies, at_work = tmp_path / "body_test.py", tmp_path / "at_work"
+    bodies.write_text(
+        "import os, time\n\ndef test_it_hangs(dut):\n"
+        f"    open({str(at_work)!r}, 'w').write(f'{{os.getpid()}}\\n')\n    time.sleep(600)\n"
+    )
+    words = ["--dut", "model:w55rp20", "--no-host-figures", "--out", tmp_path, "--database", memory / "n.db"]
+    command = [sys.executable, "-m", "wizloop", "nightly", *words, "--", bodies, *workers]
+    killed = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL)
+    try:
+        test = soon(lambda: at_work.exists() and at_work.read_text().endswith("\n") and int(at_work.read_text()))
+    finally:
+        killed.kill()
+        killed.wait()
+    with (tmp_path / ".lock").open("w") as lock, pytest.raises(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert state_of(test) not in ("", "Z")
+
+    def may_begin():
+        with (tmp_path / ".lock").open("w") as lock, suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+
+    soon(may_begin)
+    soon(lambda: state_of(test) in ("", "Z"), within=1.0)
 
 
 def test_an_inventory_without_a_board_is_no_night(wizloop, tmp_path):
