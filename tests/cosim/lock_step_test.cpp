@@ -146,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(Either, WaveformTest, testing::Values(Before::frames, B
 TEST_P(WaveformTest, OfADifferenceIsAnFstOfFiftyMicrosecondsBeforeAndAfterIt) {
   const char* const folder = std::getenv("TEST_TMPDIR");
   const std::filesystem::path file =
-      std::filesystem::path{folder != nullptr ? folder : testing::TempDir()} / "lock_step_test.fst";
+      std::filesystem::path{folder != nullptr ? folder : testing::TempDir()} /
+      (GetParam() == Before::frames ? "lock_step_test.frames.fst" : "lock_step_test.a_pause.fst");
   Bench bench{{}, {.waveform = file, .straps = with_sticking_address()}};
   const auto frames_for = [&bench](Duration span) {
     for (const Instant end = bench.board.queue.now() + span; bench.board.queue.now() < end;) {
